@@ -1,0 +1,1 @@
+"""Players of Taiwanese mahjong: they see an `Observation`, never a `State`."""

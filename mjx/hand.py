@@ -1,0 +1,126 @@
+"""Questions about one hand, answered from the suit tables.
+
+A hand is packed (`mjx.packed`): uint32[4]. M = open or concealed melds laid down, so that a hand
+at rest holds 16 - 3M concealed tiles, and 17 - 3M with the tile just drawn. G = the twelve
+(sets, pair) targets of `tables.missing`.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mjx import packed, tables
+
+Array = jax.Array
+
+_OFFSETS = np.array([0, 0, 0, tables.HONOUR_OFFSET], np.int32)
+
+
+def suit_codes(hand: Array) -> Array:
+    """Returns the table indices of the four suits of a hand uint32[..., 4]: int32[..., 4]."""
+    return packed.code(hand) + _OFFSETS
+
+
+def is_win(hand: Array) -> Array:
+    """Tells whether a hand is sets and exactly one pair (胡牌).
+
+    Args:
+      hand: uint32[4] concealed tiles with the winning one; 17 - 3M of them make a win.
+
+    Returns:
+      bool[].
+    """
+    entries = _wins_table()[suit_codes(hand)]
+    bare = (entries >> tables.COMPLETE) & 1
+    paired = (entries >> tables.COMPLETE_WITH_PAIR) & 1
+    return (jnp.sum(bare, axis=-1) == 3) & (jnp.sum(paired, axis=-1) == 1)
+
+
+def waits(hand: Array) -> Array:
+    """Finds the kinds that complete a hand (聽牌); none of which it already holds four.
+
+    Args:
+      hand: uint32[4], 16 - 3M concealed tiles.
+
+    Returns:
+      Kind set uint32[4], empty if the hand is not ready.
+    """
+    entries = _wins_table()[suit_codes(hand)]
+    bare = (entries >> tables.COMPLETE) & 1
+    paired = (entries >> tables.COMPLETE_WITH_PAIR) & 1
+    other_bare = jnp.sum(bare, axis=-1, keepdims=True, dtype=jnp.uint32) - bare
+    other_paired = jnp.sum(paired, axis=-1, keepdims=True, dtype=jnp.uint32) - paired
+    all_ranks = np.uint32((1 << packed.RANKS) - 1)
+    pair_here = jnp.where(other_bare == 3, (entries >> tables.WAITS_WITH_PAIR) & all_ranks, 0)
+    pair_elsewhere = (other_bare == 2) & (other_paired == 1)
+    return pair_here | jnp.where(pair_elsewhere, (entries >> tables.WAITS) & all_ranks, 0)
+
+
+def missing_rows(hand: Array) -> Array:
+    """Looks up how many tiles each suit lacks for each target: int8[..., 4, G]."""
+    key, rows = _missing_tables()
+    return rows[key[suit_codes(hand)]]
+
+
+def join_rows(a: Array, b: Array) -> Array:
+    """Joins the missing tiles of two parts of a hand, sharing sets and pair out at best.
+
+    Args:
+      a, b: int8[..., G].
+
+    Returns:
+      int8[..., G], the least a[i] + b[j] over all i + j that make each target (min-plus).
+    """
+    sets = tables.MAX_SETS + 1
+    bare_a, paired_a, bare_b, paired_b = a[..., :sets], a[..., sets:], b[..., :sets], b[..., sets:]
+    bare = [
+        functools.reduce(jnp.minimum, (bare_a[..., i] + bare_b[..., n - i] for i in range(n + 1)))
+        for n in range(sets)
+    ]
+    paired = [
+        functools.reduce(
+            jnp.minimum,
+            [paired_a[..., i] + bare_b[..., n - i] for i in range(n + 1)]
+            + [bare_a[..., i] + paired_b[..., n - i] for i in range(n + 1)],
+        )
+        for n in range(sets)
+    ]
+    return jnp.stack(bare + paired, axis=-1)
+
+
+def deficiency(hand: Array, num_melds: Array) -> Array:
+    """Counts the tiles a hand still lacks for five sets and a pair (向聽數 + 1).
+
+    0 is complete, 1 ready. Copies in the owner's melds are not counted against the target, so a
+    hand that needs a fifth copy of a melded kind counts as if it could come.
+
+    Args:
+      hand: uint32[..., 4] concealed tiles, any number.
+      num_melds: int[...] melds laid down, 0-5.
+
+    Returns:
+      int32[...].
+    """
+    rows = missing_rows(hand)
+    joined = join_rows(
+        join_rows(rows[..., 0, :], rows[..., 1, :]), join_rows(rows[..., 2, :], rows[..., 3, :])
+    )
+    target = 2 * tables.MAX_SETS + 1 - jnp.asarray(num_melds, jnp.int32)
+    chosen = jnp.where(jnp.expand_dims(target, -1) == np.arange(12), joined, 0)
+    return jnp.sum(chosen, axis=-1, dtype=jnp.int32)
+
+
+@functools.cache
+def _wins_table() -> Array:
+    """Holds the table of wins on the device: uint32[NUM_CODES]."""
+    with jax.ensure_compile_time_eval():
+        return jnp.asarray(tables.wins())
+
+
+@functools.cache
+def _missing_tables() -> tuple[Array, Array]:
+    """Holds the tables of missing tiles on the device: uint8[NUM_CODES], int8[R, G]."""
+    with jax.ensure_compile_time_eval():
+        return jnp.asarray(tables.missing().key), jnp.asarray(tables.missing().rows.astype(np.int8))

@@ -1,0 +1,117 @@
+"""What a seat may know: plain arrays, seen from the seat itself.
+
+P = 4 seats counted from the observer (0 self, 1 the next to play), T = 34 kinds, H = discards
+in order.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import struct
+
+from mjx import actions, packed, state as st
+from mjx.rules import DEFAULT, Rules
+from mjx.state import State
+
+Array = jax.Array
+
+
+class Observation(struct.PyTreeNode):
+    """All that one seat may see and remember, and nothing else."""
+
+    hand: Array  # int8[T]      own concealed tiles, with the one just drawn
+    drawn: Array  # int32[]      kind just drawn in own turn, else -1
+    chows: Array  # int8[P,T]    chows laid down, counted at their lowest tile
+    pongs: Array  # bool[P,T]
+    kongs: Array  # bool[P,T]    open and added
+    concealed_kongs: Array  # bool[P,T]
+    discards: Array  # int8[P,T]    that lie on the table (a claimed one lies in its meld)
+    unseen: Array  # int8[T]      copies in the wall or in hidden hands
+    num_concealed: Array  # int32[P]     tiles in each hand
+    history_kind: Array  # int8[H]      every discard in order, -1 where none yet
+    history_seat: Array  # int8[H]      by whom
+    history_drawn: Array  # bool[H]      it was the kind just drawn
+    history_claimed: Array  # bool[H]      for a chow, pong or open kong
+    pending: Array  # int32[]      kind that a question is about, else -1
+    pending_seat: Array  # int32[]      who discarded or konged it, else -1
+    robbing: Array  # bool[]       the question is about robbing an added kong
+    current_player: Array  # int32[]      0: it is our decision
+    replacement: Array  # int32[]      0 plain draw, 1 after an own kong, 2 after an open kong
+    locked: Array  # bool[]       過水: we may not win for now
+    drawable: Array  # int32[]      tiles that may still be drawn
+    seat_wind: Array  # int32[]      0-3 for E S W N
+    round_wind: Array  # int32[]
+    dealer: Array  # int32[]      seat of the dealer
+    streak: Array  # int32[]
+    legal_action_mask: Array  # bool[A]      ours; all false while another seat decides
+
+
+def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
+    """Shows a state to one seat.
+
+    Args:
+      state: one hand.
+      seat: int32[] observer, 0-3.
+      rules: the table's rules.
+
+    Returns:
+      The observation. The drawn tile and the replacement flag are shown to their owner only.
+    """
+
+    def turned(field: Array) -> Array:
+        return jnp.roll(field, -seat, axis=0)
+
+    def from_us(other: Array) -> Array:
+        return jnp.where(other < 0, -1, (other - seat) % st.NUM_SEATS)
+
+    hands = packed.to_counts(turned(state.hands))
+    sets = packed.to_counts(turned(state.sets))
+    chows = packed.to_counts(turned(state.chows))
+    rivers = packed.to_counts(turned(state.rivers))
+    pongs, kongs, concealed = (sets == form for form in (st.PONG, st.KONG, st.CONCEALED_KONG))
+    is_ours = state.current_player == seat
+    asked = state.pending >= 0
+    visible = hands[0] + jnp.sum(
+        tiles_in_melds(chows, pongs, kongs, concealed) + rivers, axis=0, dtype=jnp.int8
+    )
+    kongs_pending = state.robbing & (np.arange(packed.NUM_KINDS) == state.pending)
+    order = np.arange(st.MAX_DISCARDS)
+    said = order < state.num_discards
+    history = state.history.astype(jnp.int32)
+    return Observation(
+        hand=hands[0],
+        drawn=jnp.where(is_ours, state.drawn, -1),
+        chows=chows,
+        pongs=pongs,
+        kongs=kongs,
+        concealed_kongs=concealed,
+        discards=rivers,
+        unseen=4 - visible - kongs_pending.astype(jnp.int8),
+        num_concealed=jnp.sum(hands, axis=-1, dtype=jnp.int32),
+        history_kind=jnp.where(said, history & st.HISTORY_KIND, -1).astype(jnp.int8),
+        history_seat=jnp.where(
+            said, ((history >> st.HISTORY_SEAT_SHIFT) - seat) % st.NUM_SEATS, -1
+        ).astype(jnp.int8),
+        history_drawn=said & (history & st.HISTORY_DRAWN > 0),
+        history_claimed=said & (history & st.HISTORY_CLAIMED > 0),
+        pending=state.pending,
+        pending_seat=jnp.where(asked, from_us(state.actor), -1),
+        robbing=state.robbing,
+        current_player=from_us(state.current_player),
+        replacement=jnp.where(is_ours, state.replacement, st.PLAIN_DRAW),
+        locked=jnp.any(state.locked & (np.arange(st.NUM_SEATS) == seat)),
+        drawable=st.drawable(state, rules),
+        seat_wind=(seat - state.dealer) % st.NUM_SEATS,
+        round_wind=state.round_wind,
+        dealer=from_us(state.dealer),
+        streak=state.streak,
+        legal_action_mask=actions.unpack(state.legal) & is_ours,
+    )
+
+
+def tiles_in_melds(chows: Array, pongs: Array, kongs: Array, concealed_kongs: Array) -> Array:
+    """Counts the tiles in melds of any seats: int8[..., T] from int8 and bool [..., T]."""
+    shifted = [jnp.roll(chows, by, axis=-1) for by in range(3)]  # no chow starts at rank 8 or 9
+    return (
+        sum(shifted) + 3 * pongs.astype(jnp.int8) + 4 * (kongs | concealed_kongs).astype(jnp.int8)
+    )

@@ -1,0 +1,111 @@
+"""The rules of one table: a frozen, hashable value, static under jit.
+
+Every field is named in `docs/rules.md`. A tai of 0 removes the item: nothing is replaced or
+excluded by it. Fields whose behaviour is not built yet refuse any value but the default.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rules:
+    """House rules; the defaults are the tai table of 2009-12-26 (atawmj.org.tw).
+
+    Raises:
+      ValueError: a value outside its field's range.
+      NotImplementedError: a value whose behaviour is not built yet.
+    """
+
+    hand_tiles: int = 16  # 13 plays four sets and a pair
+    n_flowers: int = 0
+    reserve: int = 16  # 鐵八墩: the hand is drawn when this many tiles are left
+    reserve_per_kong: int = 0  # further tiles kept for each kong
+    concealed_kong_shown: bool = True
+    seat_wind_mode: str = "dealer_east"
+    hand_mode: str = "single"
+    base: int = 1000  # points of a win
+    unit: int = 500  # points a tai
+    min_tai: int = 0
+    tai_cap: int | None = None
+    streak_cap: int | None = None  # caps the counted streak only
+    wall_mode: str = "shared"
+    multi_ron: bool = False
+    guoshui: str = "strict"
+    swap_calling: str = "none"
+    forbid_upstream_kong: bool = False
+    open_kong_win: bool = True
+    open_kong_gangkai: bool = False
+    tail_no_calls: int = 0
+    ziyise: int = 8
+    ziyise_excludes_pengpeng: bool = False
+    xiaosixi_excludes_winds: bool = False
+    quanqiu: int = 2
+    quanqiu_excludes_duting: bool = False
+    banqiu: int = 1
+    hedi: int = 1
+    haidi_stacks_gangkai: bool = False
+    menqing_zimo: int = 3
+    pinghu_with_menqing: bool = True
+    pinghu_on_rob_kong: bool = True
+    tianhu: int = 16
+    dihu: int = 16
+    renhu: int = 16
+    tianting: int = 0
+    diting: int = 0
+    ligu: int = 0
+    sigangpai: int = 0
+    flower: int = 1
+    flower_kong: int = 2
+    flower_kong_excludes_own: bool = False
+    baxian: int = 8
+    qiqiangyi: int = 8
+
+    def __post_init__(self) -> None:
+        """Refuses values that are out of range or not built yet."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            _check(field.name, value, field.default)
+            if field.name in _NOT_BUILT and value != field.default:
+                raise NotImplementedError(
+                    f"Rules.{field.name}={value!r} is not built yet; only {field.default!r} is."
+                )
+
+
+# Fields that still wait for their behaviour.
+_NOT_BUILT = frozenset(
+    "hand_tiles n_flowers reserve_per_kong concealed_kong_shown seat_wind_mode hand_mode min_tai "
+    "wall_mode multi_ron guoshui swap_calling forbid_upstream_kong open_kong_win tail_no_calls "
+    "tianting diting ligu sigangpai flower flower_kong flower_kong_excludes_own baxian qiqiangyi".split()
+)
+_CHOICES = {
+    "hand_tiles": (16, 13),
+    "n_flowers": (0, 8),
+    "seat_wind_mode": ("dealer_east", "wall_break"),
+    "hand_mode": ("single", "match"),
+    "wall_mode": ("shared", "stable_draw"),
+    "guoshui": ("strict", "until_discard", "ron_only", "off"),
+    "swap_calling": ("none", "same", "same_and_suji"),
+}
+_MAY_BE_NONE = ("tai_cap", "streak_cap")
+_HIGHEST = {"reserve": 71, "base": 100_000, "unit": 100_000}  # payments stay exact in float32
+
+
+def _check(name: str, value: object, default: object) -> None:
+    """Refuses a value that no table can mean."""
+    if name in _CHOICES:
+        if value not in _CHOICES[name]:
+            raise ValueError(f"Rules.{name} is one of {_CHOICES[name]}, not {value!r}.")
+    elif isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise ValueError(f"Rules.{name} is True or False, not {value!r}.")
+    elif value is None and name in _MAY_BE_NONE:
+        return
+    else:
+        highest = _HIGHEST.get(name, 100)
+        is_int = isinstance(value, int) and not isinstance(value, bool)
+        if not is_int or not 0 <= value <= highest:
+            raise ValueError(f"Rules.{name} is a whole number from 0 to {highest}, not {value!r}.")
+
+
+DEFAULT = Rules()

@@ -1,0 +1,140 @@
+"""One hand of mahjong as an immutable pytree, and how it is dealt.
+
+P = 4 seats, S = 4 suits. Seats are numbered in turn order; all fields here are absolute. The
+tiles are packed words (`mjx.packed`); what leaves the package, `Observation` and the masks, is
+plain arrays.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import struct
+
+from mjx import actions, hand, packed, tiles
+from mjx.rules import Rules
+
+Array = jax.Array
+
+NUM_SEATS = 4
+DEALT = 65  # tiles dealt: 16 a seat and the dealer's seventeenth
+MAX_DISCARDS = 80  # the dealer's first, one for each of 55 draws, one for each of 20 calls at most
+
+# How a hand ended (`State.ending`).
+RUNNING, DRAWN, SELF_DRAW, ON_DISCARD, ROBBED_KONG, ILLEGAL = range(6)
+# What the last tile drawn was (`State.replacement`): a plain draw, or the tile after a kong.
+PLAIN_DRAW, AFTER_OWN_KONG, AFTER_OPEN_KONG = range(3)
+# Bits of a discard in `State.history`, above the kind.
+HISTORY_KIND = 0x3F
+HISTORY_SEAT_SHIFT = 6
+HISTORY_DRAWN = 1 << 8
+HISTORY_CLAIMED = 1 << 9
+
+
+class State(struct.PyTreeNode):
+    """One hand. Holds no key: chance enters by the wall alone, which no policy ever sees."""
+
+    current_player: Array  # int32[]      the seat to act
+    terminated: Array  # bool[]
+    rewards: Array  # float32[P]   points won by the last step; zero but at the end
+    legal: Array  # uint32[5]    legal actions as words (mjx.actions)
+
+    wall: Array  # int8[136]    kinds in draw order
+    head: Array  # int32[]      next index of the wall for a plain draw
+    tail: Array  # int32[]      next index for a replacement, going down
+
+    hands: Array  # uint32[P,S]  concealed tiles
+    chows: Array  # uint32[P,S]  chows laid down, counted at their lowest tile
+    sets: Array  # uint32[P,S]  one of PONG, KONG, CONCEALED_KONG at its kind
+    rivers: Array  # uint32[P,S]  discards that lie on the table
+    waits: Array  # uint32[P,S]  kind sets that complete the hand at rest (stale in own turn)
+    history: Array  # int16[MAX_DISCARDS]  all discards in order, see HISTORY_*
+    num_discards: Array  # int32[]
+
+    drawn: Array  # int32[]      kind just drawn by the seat to act, else -1
+    replacement: Array  # int32[]      what kind of draw it was
+    pending: Array  # int32[]      kind discarded or konged that others are asked about, else -1
+    actor: Array  # int32[]      seat that discarded or konged it last
+    queue: Array  # uint32[]     questions still to be asked (mjx.claims)
+    robbing: Array  # bool[]       the questions are about robbing an added kong
+    locked: Array  # bool[P]      過水: may not win until the lock is cleared
+
+    dealer: Array  # int32[]
+    round_wind: Array  # int32[]      0-3 for E S W N
+    streak: Array  # int32[]      hands the dealer has held on (連莊)
+    ending: Array  # int32[]      RUNNING, or how the hand ended
+    winner: Array  # int32[]      -1 without one
+
+    @property
+    def legal_action_mask(self) -> Array:
+        """The legal actions of `current_player`: bool[..., NUM_ACTIONS]; all true at the end."""
+        return actions.unpack(self.legal)
+
+
+# What `State.sets` holds at a kind.
+PONG, KONG, CONCEALED_KONG = 1, 2, 4
+
+
+def drawable(state: State, rules: Rules) -> Array:
+    """Counts the tiles that may still be drawn, A of the rules: int32[]."""
+    return state.tail - state.head + 1 - rules.reserve
+
+
+def num_melds(chows: Array, sets: Array) -> Array:
+    """Counts the melds laid down in words uint32[..., S]: int32[...]."""
+    return jnp.sum(packed.num_tiles(chows) + jax.lax.population_count(sets), axis=-1).astype(
+        jnp.int32
+    )
+
+
+def shuffle(key: Array) -> Array:
+    """Shuffles the 136 tiles: int8[136] kinds in draw order."""
+    kinds = np.repeat(np.arange(tiles.NUM_KINDS, dtype=np.int8), tiles.NUM_COPIES)
+    return jax.random.permutation(key, kinds)
+
+
+def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
+    """Deals a wall: sixteen tiles each in blocks of four, and the dealer's seventeenth.
+
+    Args:
+      wall: int8[136] kinds in draw order.
+      dealer, round_wind, streak: int32[].
+
+    Returns:
+      The state in which the dealer has just drawn `wall[64]`; `legal` is still empty.
+    """
+    blocks = wall[: DEALT - 1].reshape(4, NUM_SEATS, 4)  # round, place from the dealer, tile
+    by_place = jnp.swapaxes(blocks, 0, 1).reshape(NUM_SEATS, 16)
+    counts = jnp.sum(by_place[:, :, None] == np.arange(tiles.NUM_KINDS), axis=1, dtype=jnp.int32)
+    at_rest = jnp.roll(packed.from_counts(counts), dealer, axis=0)  # seat s sits at place s-dealer
+    last = wall[DEALT - 1].astype(jnp.int32)
+    is_dealer = np.arange(NUM_SEATS) == dealer
+    dealt = packed.in_suit(packed.suit_of(last), packed.tile(last))
+    none = jnp.zeros((NUM_SEATS, tiles.NUM_SUITS), jnp.uint32)
+    return State(
+        current_player=dealer,
+        terminated=jnp.bool_(False),
+        rewards=jnp.zeros(NUM_SEATS, jnp.float32),
+        legal=jnp.zeros(5, jnp.uint32),
+        wall=wall,
+        head=jnp.int32(DEALT),
+        tail=jnp.int32(tiles.NUM_TILES - 1),
+        hands=at_rest + jnp.where(is_dealer[:, None], dealt, jnp.uint32(0)),
+        chows=none,
+        sets=none,
+        rivers=none,
+        waits=hand.waits(at_rest),
+        history=jnp.zeros(MAX_DISCARDS, jnp.int16),
+        num_discards=jnp.int32(0),
+        drawn=last,
+        replacement=jnp.int32(PLAIN_DRAW),
+        pending=jnp.int32(tiles.NONE),
+        actor=dealer,
+        queue=jnp.uint32(0),
+        robbing=jnp.bool_(False),
+        locked=jnp.zeros(NUM_SEATS, bool),
+        dealer=dealer,
+        round_wind=round_wind,
+        streak=streak,
+        ending=jnp.int32(RUNNING),
+        winner=jnp.int32(-1),
+    )
