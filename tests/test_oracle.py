@@ -8,6 +8,7 @@ from tests.oracle import actions, cases
 from tests.oracle.game import Game
 from tests.oracle.hand import accepting, deficiency, deficiency_brute, is_win, waits
 from tests.oracle.rules import Rules
+from tests.oracle.scenes import LOCKS, SCENES, WINS
 from tests.oracle.score import dealer_items, meld_tiles, payments, score
 from tests.oracle.tiles import count, name, parse, parse_tiles
 from tests.oracle.walls import random_wall, wall_with
@@ -129,6 +130,29 @@ def test_an_illegal_action_is_refused():
         game.step(game.legal_actions()[0])
     with pytest.raises(ValueError, match="not among"):
         game.step(0)
+
+
+@pytest.mark.parametrize("name", [*SCENES, *WINS, *LOCKS])
+def test_the_actions_of_a_scene_replay_it(name):
+    scene = (SCENES | WINS | LOCKS)[name]
+    game, played = scene.play_all()
+    again = scene.new_game()
+    for action in played:
+        again.step(action)
+    assert again.hands == game.hands
+    assert again.melds == game.melds
+    assert again.history == game.history
+    assert again.legal_actions() == game.legal_actions()
+    assert again.rewards == game.rewards
+
+
+def test_reference_shares_no_code_with_the_game():
+    sources = list((cases.CASES.parent / "oracle").glob("*.py"))
+    assert sources
+    for source in sources:
+        text = source.read_text(encoding="utf-8")
+        assert "import mjx" not in text and "from mjx" not in text
+        assert "import jax" not in text and "import numpy" not in text
 
 
 def _num_tiles(game):
