@@ -57,6 +57,15 @@ def wall_with(
     return [wanted[place] if place in wanted else next(filler) for place in range(total)]
 
 
+def with_tile_at(wall: list[int], place: int, tile: str) -> list[int]:
+    """Puts a tile at a place of the wall, in exchange for the last such tile in it."""
+    kind = parse_tiles(tile)[0]
+    other = len(wall) - 1 - wall[::-1].index(kind)
+    wall = list(wall)
+    wall[place], wall[other] = wall[other], wall[place]
+    return wall
+
+
 def random_wall(seed: int, rules: Rules | None = None) -> list[int]:
     """Shuffles a wall."""
     return wall_with(["", "", "", ""], rules=rules, seed=seed)
