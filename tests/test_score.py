@@ -99,7 +99,7 @@ def test_random_hands_agree_with_the_reference():
     assert min(seen[item] for item in ITEMS) >= 5, seen
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(6))
 def test_random_options_agree_with_the_reference(seed):
     rng = random.Random(100 + seed)
     options = {name: rng.choice(values) for name, values in _OPTIONS.items()}
@@ -125,9 +125,10 @@ def test_tie_goes_to_the_earlier_item():
     for kind in (0, 0, 0, 1, 1, 1, 2, 2, 2, 9, 9, 12, 13, 14, 21, 22):
         counts[kind] += 1
     won = score.WonHand(tuple(counts), (), 23, "discard", seat_wind=1, round_wind=0)
-    assert _as_dict(tai(to_win(won), DEFAULT)) == {"menqing": 1, "pinghu": 2}
     drawn = dataclasses.replace(won, win_by="self_draw")
-    assert _as_dict(tai(to_win(drawn), DEFAULT)) == {"menqing_zimo": 3, "anke3": 2}
+    rows, _ = _score(to_wins([won, drawn]), DEFAULT)
+    assert _as_dict(rows[0]) == {"menqing": 1, "pinghu": 2}
+    assert _as_dict(rows[1]) == {"menqing_zimo": 3, "anke3": 2}
 
 
 def test_shapes_of_single_suits_agree_with_all_readings():
@@ -334,9 +335,8 @@ def test_plain_jit_and_vmap_agree():
     for i, won in enumerate(hands):
         row, sum_of_row = of_one(to_win(won))
         assert row.tolist() == rows[i].tolist() and int(sum_of_row) == int(totals[i])
-    for i, won in enumerate(hands[:3]):
-        assert tai(to_win(won), DEFAULT).tolist() == rows[i].tolist()
-        assert int(total(to_win(won), DEFAULT)) == int(totals[i])
+    assert tai(to_win(hands[0]), DEFAULT).tolist() == rows[0].tolist()
+    assert int(total(to_win(hands[0]), DEFAULT)) == int(totals[0])
 
 
 def test_second_call_does_not_compile_again():

@@ -20,6 +20,7 @@ from mjx.rules import Rules
 from mjx.score import shapes
 from mjx.score.items import ITEMS
 from mjx.score.win import Win
+from mjx.stage import stage
 from mjx.state import AFTER_OPEN_KONG, AFTER_OWN_KONG, CONCEALED_KONG, KONG, PONG
 
 Array = jax.Array
@@ -237,7 +238,9 @@ def _triplets(win: Win, facts: _Facts) -> _Triplets:
     key, rows = _shapes()
     is_here = packed.suit_of(win.kind) == _SUITS
     column = jnp.where(is_here, win.kind % packed.RANKS, shapes.WHOLE)
-    entries = rows[key[hand.suit_codes(facts.tiles)].astype(jnp.int32), column].astype(jnp.int32)
+    codes = stage(hand.suit_codes, facts.tiles)
+    row = stage(lambda codes: key[codes].astype(jnp.int32), codes)
+    entries = stage(lambda row, column: rows[row, column].astype(jnp.int32), row, column)
     here = jnp.sum(jnp.where(is_here, entries, 0), dtype=jnp.int32)
     most = ((entries >> shapes.MOST) & shapes.PLACE_MASK) - 1
     others = jnp.sum(jnp.where(is_here, 0, most), dtype=jnp.int32)
