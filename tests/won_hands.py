@@ -108,7 +108,8 @@ def _random_situation(rng: random.Random, is_first_possible: bool) -> dict[str, 
     self_draw = situation["win_by"] == "self_draw"
     if is_first_possible and rng.random() < 0.15:
         first = rng.choice(("heavenly", "earthly")) if self_draw else "human"
-        return situation | {first: True}
+        # With flowers the dealt hand may be won on a replacement.
+        return situation | {first: True, "after_kong": first == "heavenly" and rng.random() < 0.5}
     if not self_draw and rng.random() < 0.2:
         situation["win_by"] = "rob_kong"
     if self_draw and rng.random() < 0.4:
