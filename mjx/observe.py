@@ -76,7 +76,7 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
     )
     kongs_pending = state.robbing & (np.arange(packed.NUM_KINDS) == state.pending)
     order = np.arange(st.MAX_DISCARDS)
-    said = order < state.num_discards
+    said = state.num_discards > order
     history = state.history.astype(jnp.int32)
     return Observation(
         hand=hands[0],

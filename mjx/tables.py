@@ -43,10 +43,16 @@ def wins() -> np.ndarray:
       that make it the former; bits 11-19, ranks that make it the latter.
     """
     table = np.zeros(NUM_CODES, np.uint32)
-    for offset, ranks, melds in ((0, RANKS, _suit_sets()), (HONOUR_OFFSET, HONOUR_RANKS, _triplets(HONOUR_RANKS))):
+    for offset, ranks, melds in (
+        (0, RANKS, _suit_sets()),
+        (HONOUR_OFFSET, HONOUR_RANKS, _triplets(HONOUR_RANKS)),
+    ):
         bare = _sums_of_sets(melds, ranks)
         paired = _add_one_of(bare, [2 * 5**r for r in range(ranks)], ranks)
-        for codes, flag, waits in ((bare, COMPLETE, WAITS), (paired, COMPLETE_WITH_PAIR, WAITS_WITH_PAIR)):
+        for codes, flag, waits in (
+            (bare, COMPLETE, WAITS),
+            (paired, COMPLETE_WITH_PAIR, WAITS_WITH_PAIR),
+        ):
             table[offset + codes] |= np.uint32(1 << flag)
             for rank in range(ranks):
                 with_rank = codes[codes // 5**rank % 5 > 0]
@@ -63,7 +69,10 @@ def missing() -> Missing:
     and never more for a tile added, so two sweeps along each rank's axis find it.
     """
     packed = np.empty(NUM_CODES, np.uint64)
-    for offset, ranks, melds in ((0, RANKS, _suit_sets()), (HONOUR_OFFSET, HONOUR_RANKS, _triplets(HONOUR_RANKS))):
+    for offset, ranks, melds in (
+        (0, RANKS, _suit_sets()),
+        (HONOUR_OFFSET, HONOUR_RANKS, _triplets(HONOUR_RANKS)),
+    ):
         part = np.zeros(5**ranks, np.uint64)
         bare = np.zeros(1, np.int64)
         for sets in range(MAX_SETS + 1):
