@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from mjx import actions, packed, state as st
+from mjx import actions, packed
+from mjx import state as st
 from mjx.rules import DEFAULT, Rules
 from mjx.state import State
 

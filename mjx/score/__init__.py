@@ -1,4 +1,5 @@
 """Tai of a won hand."""
+
 import jax.numpy as jnp
 
 
