@@ -90,7 +90,7 @@ def match(
     rules: Rules = DEFAULT,
     lanes: int | None = None,
     clock: Callable[[], float] | None = None,
-    report: Callable[[int, int], None] | None = None,
+    report: Callable[[int, int], object] | None = None,
 ) -> Match:
     """Plays mirrored pairs of hands.
 
@@ -108,7 +108,7 @@ def match(
       ValueError: a number out of range.
       RuntimeError: an agent chose an illegal action.
     """
-    num_lanes = _check(pairs, seed, lanes)
+    num_lanes = check(pairs, seed, lanes)
     num_games, root = 2 * pairs, jax.random.key(seed)
     num_rows, chunk = num_lanes // 2, max(1, num_lanes // 8)
     clocked = _Clocked((a, b), clock)
@@ -137,6 +137,12 @@ def match(
         if status.num_illegal:
             raise RuntimeError(f"The agent {(a, b)[side].name!r} chose an illegal action.")
     return Match(_hands(records, pairs), clocked.seconds_per_decision)
+
+
+def deal_one(game: Array, root: Array, rules: Rules) -> State:
+    """Deals a game by its id int32[] from the key of the match; -1 gives a finished state."""
+    state = init(_key(root, game, _WALL), rules, dealer_of(game), round_wind_of(game))
+    return state.replace(terminated=game < 0)
 
 
 def seats_of_a(game: Array) -> Array:
@@ -239,16 +245,17 @@ def _deal(
     rank = jnp.where(is_ended, jnp.where(table.game >= 0, 0, 1), 2)  # finished hands first
     lane = jnp.argsort(rank)[: len(games)]
     state = jax.tree.map(lambda leaf: leaf[lane], table.state)
+    tai = jax.vmap(lambda one: score.total(score.win_of(one, rules), rules))(state)
     record = {
         "game": jnp.where(is_ended[lane], table.game[lane], -1),
         "ending": state.ending,
         "winner": state.winner,
         "actor": state.actor,
-        "tai": jax.vmap(lambda one: score.tai(one, rules))(state),
+        "tai": jnp.where(state.winner >= 0, tai, 0),
         "points": jax.vmap(lambda one: score.settle(one, rules))(state),
     }
     place = jnp.where(is_ended[lane], lane, len(table.game))
-    new = jax.vmap(lambda game: _deal_one(game, root, rules))(games)
+    new = jax.vmap(lambda game: deal_one(game, root, rules))(games)
     table = Lanes(
         state=_scatter(table.state, place, new),
         game=table.game.at[place].set(games, mode="drop"),
@@ -257,11 +264,7 @@ def _deal(
     return table, record, _status(table)
 
 
-def _deal_one(game: Array, root: Array, rules: Rules) -> State:
-    """Deals a game by its id; -1 gives a finished state."""
-    key = _key(root, game, _WALL)
-    state = init(key, rules, dealer_of(game), round_wind_of(game))
-    return state.replace(terminated=game < 0)
+PROGRAMS = (_act, _take, _put, _deal)  # all that a match compiles
 
 
 def _key(root: Array, game: Array, use: int) -> Array:
@@ -319,7 +322,7 @@ def _hands(records: list[dict[str, np.ndarray]], pairs: int) -> Hands:
     return Hands(**{k: v.reshape(pairs, 2, *v.shape[1:]) for k, v in fields.items()})
 
 
-def _check(pairs: int, seed: int, lanes: int | None) -> int:
+def check(pairs: int, seed: int, lanes: int | None) -> int:
     """Refuses numbers that no match can have; returns the number of lanes."""
     if not 2 <= pairs < 2**29:
         raise ValueError(f"pairs is 2 or more (an interval needs two), not {pairs}.")
