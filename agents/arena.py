@@ -174,7 +174,7 @@ class _Clocked:
     def act(self, side: int, batch: Batch) -> Array:
         """Chooses the actions of a batch: int32[R]."""
         side = A if self._is_one else side
-        _, params, act = self._agents[side]
+        params, act = self._agents[side].params, self._agents[side].act
         if self._clock is None:
             return _act(params, batch, act=act)
         jax.block_until_ready(batch)

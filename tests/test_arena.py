@@ -17,15 +17,17 @@ import pytest
 import eval as script
 from agents import arena, random, results
 from agents.policy import Policy
-from mjx import actions, init, observe, step
+from mjx import actions
 from mjx import state as st
+from mjx.observe import observe
 from mjx.rules import Rules
+from mjx.step import init, step
 
 ROOT = pathlib.Path(__file__).parent.parent
 
 
 def _builder(name="builder"):
-    """Makes a player that wins hands: it wins when it can, calls, and discards what stands alone."""
+    """Makes a player that takes any win and call, and discards what stands alone."""
 
     def one(key, observation, mask):
         hand = jnp.pad(observation.hand.astype(jnp.float32), 2)
