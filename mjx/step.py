@@ -119,25 +119,24 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     """
     _check_concrete(state, action)
     action = jnp.asarray(action, jnp.int32)
-    legal = actions.is_legal(jnp.stack(state.legal), action)
-    after = advance(state, jnp.where(legal, action, actions.PASS), rules)
-    rewards = jnp.where(after.terminated, score.settle(after, rules), 0.0)
-    after = after.replace(
-        rewards=jnp.where(legal, rewards, jnp.nan),
-        terminated=after.terminated | ~legal,
-        legal=tuple(jnp.where(legal, word, _EVERYTHING) for word in after.legal),
-        ending=jnp.where(legal, after.ending, st.ILLEGAL),
-        winner=jnp.where(legal, after.winner, -1),
+    is_legal = actions.is_legal(jnp.stack(state.legal), action) | state.terminated
+    after = advance(state, jnp.where(is_legal, action, actions.PASS), rules)
+    is_end = after.terminated & ~state.terminated
+    rewards = jnp.where(is_end, score.settle(after, rules), jnp.float32(0))
+    return after.replace(
+        rewards=jnp.where(is_legal, rewards, jnp.float32(jnp.nan)),
+        terminated=after.terminated | ~is_legal,
+        legal=tuple(jnp.where(is_legal, word, _EVERYTHING) for word in after.legal),
+        ending=jnp.where(is_legal, after.ending, st.ILLEGAL),
+        winner=jnp.where(is_legal, after.winner, -1),
     )
-    done = state.replace(rewards=jnp.zeros_like(state.rewards))
-    return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), done, after)
 
 
 def advance(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     """Carries out a legal action without scoring: `rewards` stay as they are.
 
     What `step` is made of, for loops that score finished hands later. Any action leaves a
-    finished hand finished, but not unchanged.
+    finished hand as it is.
     """
     move = stage(_take_apart, state, action)
     state = state.replace(**stage(_rest, state, move))
@@ -150,7 +149,8 @@ def advance(state: State, action: Array, rules: Rules = DEFAULT) -> State:
 
 
 def _take_apart(state: State, action: Array) -> Move:
-    """Reads an action in its state."""
+    """Reads an action in its state. A finished hand is won once more, which changes nothing."""
+    action = jnp.where(state.terminated, actions.WIN, action)
     is_call = action >= actions.CHOW_LOW
     kind = jnp.where(is_call, state.pending, action % packed.NUM_KINDS)
     unit = packed.tile(jnp.maximum(kind, 0))
