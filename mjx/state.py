@@ -16,6 +16,7 @@ from mjx.seats import NUM_SEATS, SeatHands
 
 Array = jax.Array
 
+_KINDS = np.arange(tiles.NUM_KINDS)
 DEALT = 65  # tiles dealt: 16 a seat and the dealer's seventeenth
 MAX_DISCARDS = 80  # the dealer's first, one for each of 55 draws, one for each of 20 calls at most
 
@@ -103,7 +104,7 @@ def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
     """
     blocks = wall[: DEALT - 1].reshape(4, NUM_SEATS, 4)  # round, place from the dealer, tile
     by_place = jnp.swapaxes(blocks, 0, 1).reshape(NUM_SEATS, 16)
-    counts = jnp.sum(by_place[:, :, None] == np.arange(tiles.NUM_KINDS), axis=1, dtype=jnp.int32)
+    counts = jnp.sum(by_place[:, :, None] == _KINDS[None, None, :], axis=1, dtype=jnp.int32)
     by_seat = jnp.roll(packed.from_counts(counts), dealer, axis=0)  # seat = dealer + place
     at_rest = SeatHands.from_array(by_seat)
     last = wall[DEALT - 1].astype(jnp.int32)
