@@ -15,7 +15,6 @@ import numpy as np
 from jax import lax
 
 from mjx import actions, score
-from mjx import state as st
 from mjx.observe import Observation, observe
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS, Words
@@ -26,8 +25,8 @@ Array = jax.Array
 Act = Callable[[Any, Array, Observation, Array], Array]
 Choose = Callable[[Array, State], Array]
 
-CHUNK = 64  # steps a spare hand has to last for
-BLOCK = 8  # steps between two looks for finished hands in the simulator
+CHUNK = 78  # steps a spare hand has to last for; a hand of random play has 79 decisions
+BLOCK = 13  # steps between two looks for finished hands in the simulator
 
 
 class Transition(NamedTuple):
@@ -85,23 +84,25 @@ def rollout(
       params: its parameters.
       key: typed key.
       state: B hands, such as `jax.vmap(mjx.init)(keys)`.
-      num_steps: N; above 64 a multiple of it.
+      num_steps: N, 1 or more.
       rules: the table's rules.
 
     Returns:
       The state after the last step, and transitions [N, B, ...].
+
+    Raises:
+      ValueError: no steps, or a state that is not a batch.
     """
-    chunk = min(num_steps, CHUNK)
-    if num_steps < 1 or num_steps % chunk:
-        raise ValueError(f"num_steps is up to {CHUNK} or a multiple of it, not {num_steps}.")
-    num_lanes = state.terminated.shape[0]
+    if num_steps < 1:
+        raise ValueError(f"num_steps is 1 or more, not {num_steps}.")
+    num_lanes = _num_lanes(state)
 
     def one_step(carry: tuple, step_key: Array) -> tuple:
         state, has_spare, spare = carry
         takes = state.terminated & has_spare
         state = jax.vmap(_where)(takes, spare, state)
         seen = jax.vmap(lambda s: observe(s, s.current_player, rules))(state)
-        keys = jax.random.split(step_key, num_lanes)
+        keys = jax.random.split(jax.random.fold_in(step_key, 0), num_lanes)
         action = act(params, keys, seen, seen.legal_action_mask)
         reached = jax.vmap(lambda s, a: step(s, a, rules))(state, action)
         transition = Transition(
@@ -114,14 +115,22 @@ def rollout(
         )
         return (reached, has_spare & ~takes, spare), transition
 
-    def one_chunk(state: State, chunk_key: Array) -> tuple:
-        deal_key, act_key = jax.random.split(chunk_key)
-        carry = (state, jnp.ones(num_lanes, bool), _spares(deal_key, state, rules))
-        carry, transitions = lax.scan(one_step, carry, jax.random.split(act_key, chunk))
+    def one_chunk(state: State, step_keys: Array) -> tuple:
+        has_spare = jnp.ones(num_lanes, bool)
+        carry = (state, has_spare, _spares(jax.random.fold_in(step_keys[0], 1), state, rules))
+        carry, transitions = lax.scan(one_step, carry, step_keys)
         return carry[0], transitions
 
-    state, transitions = lax.scan(one_chunk, state, jax.random.split(key, num_steps // chunk))
-    return state, jax.tree.map(lambda x: x.reshape(num_steps, *x.shape[2:]), transitions)
+    keys = jax.random.split(key, num_steps)
+    in_chunks = num_steps - num_steps % CHUNK
+    parts = []
+    if in_chunks:
+        state, part = lax.scan(one_chunk, state, keys[:in_chunks].reshape(-1, CHUNK))
+        parts.append(jax.tree.map(lambda x: x.reshape(in_chunks, *x.shape[2:]), part))
+    if in_chunks < num_steps:
+        state, part = one_chunk(state, keys[in_chunks:])
+        parts.append(part)
+    return state, jax.tree.map(lambda *xs: jnp.concatenate(xs), *parts)
 
 
 def simulate(
@@ -136,7 +145,7 @@ def simulate(
     Args:
       key: typed key.
       state: B hands.
-      num_chunks: of 64 steps each.
+      num_chunks: of `CHUNK` steps each.
       rules: the table's rules.
       choose: `choose(bits uint32[], state) -> action` for one lane, a rule that may look at the
         state; by default a legal action with equal chances.
@@ -144,7 +153,7 @@ def simulate(
     Returns:
       The state after the last step, and what was played.
     """
-    num_lanes = state.terminated.shape[0]
+    num_lanes = _num_lanes(state)
     choose = choose or (lambda bits, state: nth_legal(bits, state.legal))
 
     def one_step(carry: tuple[State, Array], bits: Array) -> tuple:
@@ -231,6 +240,13 @@ def _spares(key: Array, state: State, rules: Rules) -> State:
     """Deals the next hand of every lane."""
     keys = jax.random.split(key, state.terminated.shape[0])
     return jax.vmap(lambda k, s: _next_hand(k, s, rules))(keys, state)
+
+
+def _num_lanes(state: State) -> int:
+    """Returns B, and refuses a single hand."""
+    if jnp.ndim(state.terminated) != 1:
+        raise ValueError("A batch of hands is needed: make it with jax.vmap(mjx.init)(keys).")
+    return state.terminated.shape[0]
 
 
 def _where(condition: Array, new: Any, old: Any) -> Any:

@@ -12,7 +12,7 @@ from flax import struct
 
 from mjx import actions, hand, packed, tiles
 from mjx.rules import Rules
-from mjx.seats import NUM_SEATS, SeatHands
+from mjx.seats import NUM_SEATS, SeatHands, place_of
 
 Array = jax.Array
 
@@ -130,7 +130,7 @@ def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
         wall=wall,
         head=jnp.int32(DEALT),
         tail=jnp.int32(tiles.NUM_TILES - 1),
-        hands=at_rest.plus(dealer, packed.suit_of(last), packed.tile(last)),
+        hands=at_rest.plus(place_of(dealer, packed.suit_of(last)), packed.tile(last)),
         chows=none,
         sets=none,
         waits=SeatHands(tuple(hand.waits_of_words(row) for row in at_rest.rows)),
