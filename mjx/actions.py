@@ -16,12 +16,14 @@ discarded, konged from the hand, and konged onto a pong, in the three bits of ea
 word for the calls, bit = id - 102.
 """
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from mjx import tiles
-from mjx.packed import BITS, RANKS, along
+from mjx.packed import BITS, RANKS, along, choose
 
 Array = jax.Array
 
@@ -65,12 +67,15 @@ def pack(mask: Array) -> Array:
     return jnp.stack(words, axis=-1)
 
 
-def is_legal(words: Array, action: Array) -> Array:
-    """Tells whether legal words uint32[5] hold an action id int[]: bool[], false out of range."""
-    in_range = (action >= 0) & (action < NUM_ACTIONS)
-    index = jnp.clip(action, 0, NUM_ACTIONS - 1)
-    word = jnp.asarray(words)[jnp.asarray(_WORD)[index]]
-    return in_range & ((word >> jnp.asarray(_SHIFT)[index]) & 1 > 0)
+def is_legal(words: Sequence[Array], action: Array) -> Array:
+    """Tells whether five legal words uint32[] hold an action id: bool[], false out of range."""
+    is_call = action >= CHOW_LOW
+    kind = action % tiles.NUM_KINDS
+    word = jnp.where(is_call, CALL_WORD, kind // RANKS)
+    of_tile = BITS * (kind % RANKS) + action // tiles.NUM_KINDS
+    bit = jnp.where(is_call, action - CHOW_LOW, of_tile)
+    is_held = choose(word, words) >> jnp.clip(bit, 0, 31).astype(jnp.uint32) & 1 > 0
+    return is_held & (action >= 0) & (action < NUM_ACTIONS)
 
 
 def id_at(word: Array, bit: Array) -> Array:

@@ -129,10 +129,11 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     """
     _check_concrete(state, action)
     action = jnp.asarray(action, jnp.int32)
-    is_legal = actions.is_legal(jnp.stack(state.legal), action) | state.terminated
+    is_legal = actions.is_legal(state.legal, action) | state.terminated
     after = advance(state, jnp.where(is_legal, action, actions.PASS), rules)
     is_end = after.terminated & ~state.terminated
-    rewards = jnp.where(is_end, score.settle(after, rules), jnp.float32(0))
+    paid = stage(functools.partial(score.settle, rules=rules), after)
+    rewards = jnp.where(is_end, paid, jnp.float32(0))
     return after.replace(
         rewards=jnp.where(is_legal, rewards, jnp.float32(jnp.nan)),
         terminated=after.terminated | ~is_legal,

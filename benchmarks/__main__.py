@@ -1,0 +1,60 @@
+"""Runs a benchmark by name and prints its rows; `--json FILE` keeps them."""
+
+import argparse
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    """Reads the command line and runs one benchmark."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    names = parser.add_subparsers(dest="name", required=True)
+    simulator = names.add_parser("simulator", help="decisions a second of the game, on one core")
+    simulator.add_argument("--batches", type=int, nargs="+", default=[1, 64, 256, 1024, 4096])
+    simulator.add_argument("--seconds", type=float, default=3.0, help="time a row is measured for")
+    simulator.add_argument("--json", type=Path, help="where to write the rows")
+    args = parser.parse_args()
+    if args.json and not args.json.resolve().parent.is_dir():
+        parser.error(f"--json: there is no folder {args.json.resolve().parent}")
+    if min(args.batches) < 1 or args.seconds <= 0:
+        parser.error("--batches are 1 or more, --seconds more than 0")
+    if hasattr(os, "sched_setaffinity"):  # one core, before JAX starts its threads
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    from benchmarks import simulator as benchmark
+
+    rows = []
+    for row in benchmark.rows(args.batches, args.seconds):
+        rows.append(row)
+        print(_line(row), flush=True)
+    if args.json:
+        args.json.write_text(json.dumps({"rows": rows, "machine": _machine()}, indent=1) + "\n")
+    return 0
+
+
+def _line(row: dict) -> str:
+    """Writes a row as text."""
+    parts = []
+    for name, value in row.items():
+        if isinstance(value, float):
+            value = f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+        parts.append(str(value) if name == "name" else f"{name} {value}")
+    return "  ".join(parts)
+
+
+def _machine() -> dict[str, str]:
+    """Says what the figures were measured on."""
+    import jax
+
+    return {
+        "processor": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+        "backend": jax.default_backend(),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
