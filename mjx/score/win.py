@@ -1,20 +1,18 @@
 """What is scored: a won hand, how it was won, and how to read both off a finished state.
 
-S = 4 suits, P = 4 seats.
+S = 4 suits.
 """
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from flax import struct
 
 from mjx import packed, tiles
 from mjx.rules import Rules
-from mjx.state import DEALT, NUM_SEATS, ON_DISCARD, ROBBED_KONG, SELF_DRAW, State, drawable
+from mjx.seats import NUM_SEATS
+from mjx.state import DEALT, ON_DISCARD, ROBBED_KONG, SELF_DRAW, State, drawable
 
 Array = jax.Array
-
-_SEATS = np.arange(NUM_SEATS, dtype=np.int32)
 
 
 class Win(struct.PyTreeNode):
@@ -53,12 +51,13 @@ def win_of(state: State, rules: Rules) -> Win:
     kind = jnp.clip(jnp.where(self_draw, state.drawn, state.pending), 0, tiles.NUM_KINDS - 1)
     drawn = jnp.where(self_draw, packed.tile(kind), jnp.uint32(0))
     place = (winner - state.dealer) % NUM_SEATS
-    no_melds = jnp.all((state.chows | state.sets) == 0)
+    melds = jnp.stack(jax.tree.leaves((state.chows, state.sets)))
+    no_melds = jnp.all(melds == 0)
     draws = state.head - DEALT
     return Win(
-        hand=_of_seat(state.hands, winner) - packed.in_suit(packed.suit_of(kind), drawn),
-        chows=_of_seat(state.chows, winner),
-        sets=_of_seat(state.sets, winner),
+        hand=jnp.stack(state.hands.row(winner)) - packed.in_suit(packed.suit_of(kind), drawn),
+        chows=jnp.stack(state.chows.row(winner)),
+        sets=jnp.stack(state.sets.row(winner)),
         kind=kind,
         self_draw=self_draw,
         robbed_kong=state.ending == ROBBED_KONG,
@@ -70,9 +69,3 @@ def win_of(state: State, rules: Rules) -> Win:
         seat_wind=place,
         round_wind=state.round_wind,
     )
-
-
-def _of_seat(words: Array, seat: Array) -> Array:
-    """Picks one seat's words uint32[S] of uint32[P, S]."""
-    chosen = jnp.where((seat == _SEATS)[:, None], words, jnp.uint32(0))
-    return jnp.sum(chosen, axis=0, dtype=jnp.uint32)
