@@ -17,6 +17,7 @@ import pytest
 from mjx import packed, tables
 from mjx.rules import DEFAULT, Rules
 from mjx.score import ITEMS, NAMES, NUM_ITEMS, payments, settle, shapes, tai, total, win_of
+from mjx.seats import SeatHands
 from mjx.state import DRAWN, ILLEGAL, ON_DISCARD, ROBBED_KONG, RUNNING, SELF_DRAW, deal, shuffle
 from tests.oracle import cases, hand, score
 from tests.oracle import rules as oracle_rules
@@ -203,7 +204,12 @@ def _state(dealer=0, **fields):
     """Deals a hand and sets some fields of the state."""
     wall = shuffle(jax.random.key(5))
     state = deal(wall, jnp.int32(dealer), jnp.int32(0), jnp.int32(0))
-    like = {name: jnp.asarray(value, getattr(state, name).dtype) for name, value in fields.items()}
+    like = {
+        name: SeatHands.from_array(jnp.asarray(value, jnp.uint32))
+        if name in ("hands", "chows", "sets")
+        else jnp.asarray(value, getattr(state, name).dtype)
+        for name, value in fields.items()
+    }
     return state.replace(**like)
 
 
@@ -223,10 +229,8 @@ def test_first_draws_are_told_by_turn_order():
 
     def first_of(dealer, winner, draws, ending, melds):
         state = _state().replace(dealer=dealer, winner=winner, head=65 + draws, ending=ending)
-        other = packed.in_suit(jnp.int32(2), melds.astype(jnp.uint32))
-        state = state.replace(
-            chows=state.chows.at[(winner + 1) % 4].add(other), pending=state.drawn
-        )
+        chows = state.chows.plus((winner + 1) % 4, jnp.int32(2), melds.astype(jnp.uint32))
+        state = state.replace(chows=chows, pending=state.drawn)
         win = win_of(state, DEFAULT)
         return jnp.stack([win.heavenly, win.earthly, win.human, win.seat_wind == 0])
 
@@ -249,7 +253,7 @@ def test_first_draws_are_told_by_turn_order():
 def test_winning_tile_is_taken_out_only_on_a_self_draw():
     dealt = _state(dealer=2)
     drawn = int(dealt.drawn)
-    before = np.asarray(packed.to_counts(dealt.hands[2])).astype(int)
+    before = np.asarray(packed.to_counts(dealt.hands.to_array()[2])).astype(int)
     win = win_of(_state(dealer=2, winner=2, ending=SELF_DRAW), DEFAULT)
     after = before - np.eye(34, dtype=int)[drawn]
     assert int(win.kind) == drawn
@@ -260,7 +264,7 @@ def test_winning_tile_is_taken_out_only_on_a_self_draw():
         assert int(win.kind) == 33
         assert bool(win.robbed_kong) == (ending == ROBBED_KONG)
         assert not win.self_draw
-        assert win.hand.tolist() == dealt.hands[3].tolist()
+        assert win.hand.tolist() == dealt.hands.to_array()[3].tolist()
 
 
 def test_last_tile_counts_the_reserve():
