@@ -82,6 +82,14 @@ def is_in(kind_set: Sequence[Array], kind: Array) -> Array:
     return (choose(suit_of(kind), kind_set) >> (kind % RANKS).astype(jnp.uint32)) & 1 > 0
 
 
+def ranks_of(marks: Array) -> Array:
+    """Closes the gaps between the marks of a word: uint32 mask of nine bits, bit = rank."""
+    marks = (marks | marks >> 2) & np.uint32(0o303030303)
+    marks = (marks | marks >> 4) & np.uint32(0o300170017)
+    marks = (marks | marks >> 8) & np.uint32(0o300000377)
+    return (marks | marks >> 16) & np.uint32(0x1FF)
+
+
 def code(word: Array) -> Array:
     """Returns the base-5 number whose digits are the nine counts: int32, an index of the tables.
 

@@ -10,8 +10,7 @@ import numpy as np
 from mjx.rules import Rules
 from mjx.score.tai import total
 from mjx.score.win import win_of
-from mjx.seats import NUM_SEATS
-from mjx.state import ON_DISCARD, ROBBED_KONG, SELF_DRAW, State
+from mjx.state import NUM_SEATS, ON_DISCARD, ROBBED_KONG, SELF_DRAW, State
 
 Array = jax.Array
 
