@@ -9,7 +9,8 @@ import numpy as np
 from mjx import actions, tiles
 from mjx.observe import Observation
 from mjx.state import MAX_DISCARDS
-from tests.oracle import expectimax as oracle, hand as oracle_hand
+from tests.oracle import expectimax as oracle
+from tests.oracle import hand as oracle_hand
 from tests.oracle.score import meld_tiles
 
 
@@ -131,7 +132,11 @@ def _tiles(rng: np.random.Generator, supply: np.ndarray, number: int) -> np.ndar
     while counts.sum() < number:
         kind = int(rng.integers(34))
         run = rng.random() < 0.6 and kind < 27 and kind % 9 < 7
-        part = [kind, kind + 1, kind + 2] if run else [kind] * int(rng.choice([2, 3, 4], p=[0.3, 0.6, 0.1]))
+        part = (
+            [kind, kind + 1, kind + 2]
+            if run
+            else [kind] * int(rng.choice([2, 3, 4], p=[0.3, 0.6, 0.1]))
+        )
         more = np.bincount(part[: number - counts.sum()], minlength=34)
         if (counts + more <= supply).all():
             counts += more

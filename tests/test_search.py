@@ -11,9 +11,10 @@ from agents.search import expectimax, handmade
 from agents.search.root import root_of
 from agents.search.tree import Risk, Settings, Solver, widths
 from agents.search.value import Position, ValueFunction
-from mjx import actions, packed, tiles
+from mjx import actions, packed
 from tests import decisions
-from tests.oracle import expectimax as oracle, score as oracle_score
+from tests.oracle import expectimax as oracle
+from tests.oracle import score as oracle_score
 from tests.oracle.rules import Rules
 
 _RNG = np.random.default_rng(7)
@@ -43,7 +44,9 @@ def _made_up() -> ValueFunction:
 
         return jax.vmap(one)(positions)
 
-    return ValueFunction(lambda params, observation: observation.drawable.astype(jnp.float32), q_values)
+    return ValueFunction(
+        lambda params, observation: observation.drawable.astype(jnp.float32), q_values
+    )
 
 
 def _oracle_q(case, counts, melds, draws):
@@ -61,8 +64,14 @@ def _oracle_points(case, counts, melds, kind, replacement, kappa=1.0):
 
     def points(win_by, payers):
         hand = oracle_score.WonHand(
-            counts, melds, kind, win_by, case.seat_wind, case.round_wind,
-            after_kong=replacement != "plain", after_open_kong=replacement == "open_kong",
+            counts,
+            melds,
+            kind,
+            win_by,
+            case.seat_wind,
+            case.round_wind,
+            after_kong=replacement != "plain",
+            after_open_kong=replacement == "open_kong",
         )
         tai = sum(oracle_score.score(hand, Rules()).values())
         return oracle_score.payments(0, payers, tai, case.dealer, case.streak, Rules())[0]
@@ -80,8 +89,12 @@ def _oracle_win(case):
         kind = case.drawn
         counts[kind] -= 1
     hand = oracle_score.WonHand(
-        tuple(counts), own.melds, kind, "self_draw" if own.pending < 0 else "discard",
-        case.seat_wind, case.round_wind,
+        tuple(counts),
+        own.melds,
+        kind,
+        "self_draw" if own.pending < 0 else "discard",
+        case.seat_wind,
+        case.round_wind,
     )
     tai = sum(oracle_score.score(hand, Rules()).values())
     payers = (1, 2, 3) if own.pending < 0 else (3,)
@@ -114,7 +127,9 @@ def _cases(seed, number, unseen_kinds, sizes=(0, 1, 2, 3, 4, 5)):
 def _compare(cases, solver, q=_oracle_q, risky=False):
     """Checks the values of all actions of all cases against the recursion."""
     seen = decisions.batch(cases)
-    found = jax.jit(lambda seen: expectimax.action_values(solver, seen, seen.legal_action_mask))(seen)
+    found = jax.jit(lambda seen: expectimax.action_values(solver, seen, seen.legal_action_mask))(
+        seen
+    )
     found = np.asarray(found)
     settings = solver.settings
     for row, case in zip(found, cases, strict=True):
@@ -177,7 +192,9 @@ def _handmade_q():
 
     @jax.jit
     def q(observation, position):
-        return value.q_values(handmade.params(), value.prepare(handmade.params(), observation), position)
+        return value.q_values(
+            handmade.params(), value.prepare(handmade.params(), observation), position
+        )
 
     return q
 

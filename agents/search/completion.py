@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from agents.options import Own
-from mjx import packed, score, state as st
+from mjx import packed, score
+from mjx import state as st
 from mjx.observe import Observation
 from mjx.rules import Rules
 from mjx.score.payments import ALL_PAY
@@ -95,9 +96,7 @@ def at_root(observation: Observation, tiles: Own, rules: Rules) -> Array:
     return _points(table_of(observation), score.total(win, rules), payer, rules)
 
 
-def _win(
-    table: Table, tiles: Own, kind: Array, self_draw: Array, replacement: Array
-) -> score.Win:
+def _win(table: Table, tiles: Own, kind: Array, self_draw: Array, replacement: Array) -> score.Win:
     """Describes a win at an ordinary moment."""
     no = jnp.bool_(False)
     return score.Win(

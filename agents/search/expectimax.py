@@ -11,7 +11,8 @@ import jax.numpy as jnp
 
 from agents import greedy, options
 from agents.policy import Explanation, Policy
-from agents.search import completion, handmade, root as roots
+from agents.search import completion, handmade
+from agents.search import root as roots
 from agents.search.root import NUM_TASKS, Root
 from agents.search.tree import Risk, Settings, Solver, discard_values
 from agents.search.value import NEVER, ValueFunction, masked_q
@@ -56,7 +57,9 @@ def policy(
 
     def act(params: Any, key: Array, observation: Observation, legal_action_mask: Array) -> Array:
         del key
-        values = action_values(Solver(settings, value, risk, params), observation, legal_action_mask)
+        values = action_values(
+            Solver(settings, value, risk, params), observation, legal_action_mask
+        )
         return jnp.argmax(values, axis=-1).astype(jnp.int32)
 
     def explain(params: Any, observation: Observation) -> Explanation:
@@ -90,7 +93,9 @@ def action_values(solver: Solver, observation: Observation, legal: Array) -> Arr
         x = jnp.concatenate([x, jnp.zeros((padding, *x.shape[1:]), x.dtype)])
         return x.reshape(pieces, _DECISIONS_AT_ONCE, *x.shape[1:])
 
-    values = jax.lax.map(lambda piece: _values(solver, *piece), jax.tree.map(cut, (observation, legal)))
+    values = jax.lax.map(
+        lambda piece: _values(solver, *piece), jax.tree.map(cut, (observation, legal))
+    )
     return values.reshape(-1, actions.NUM_ACTIONS)[:batch]
 
 

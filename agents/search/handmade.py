@@ -19,11 +19,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from agents import options
 from agents.search.value import Position, ValueFunction
-from mjx import distance, packed, state as st
-from mjx.stage import stage
+from mjx import distance, packed
+from mjx import state as st
 from mjx.observe import Observation
+from mjx.stage import stage
 from mjx.tiles import NUM_KINDS
 
 Array = jax.Array
@@ -126,9 +126,7 @@ def _state_value(params: Weights, context: Context, position: Position) -> Array
     """Values one position by V: float32[]."""
     shown = _look(context, position)
     weights = _weights(context, shown.counts, shown.counts)
-    deficiency, both = stage(
-        distance.count_accepting, position.hand, position.num_melds, weights
-    )
+    deficiency, both = stage(distance.count_accepting, position.hand, position.num_melds, weights)
     return _expected(params, context, shown, deficiency, both)
 
 

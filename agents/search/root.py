@@ -17,7 +17,9 @@ from agents.options import Own
 from agents.search import completion
 from agents.search.tree import Settings, Solver, Task
 from agents.search.value import NEVER, Position
-from mjx import actions, hand as hands, packed, state as st
+from mjx import actions, packed
+from mjx import hand as hands
+from mjx import state as st
 from mjx.observe import Observation
 from mjx.tiles import NUM_KINDS
 

@@ -22,7 +22,9 @@ from agents.options import Own
 from agents.search import completion
 from agents.search.value import NEVER, Position, ValueFunction, leaf_values, masked_q
 from agents.worklist import map_where
-from mjx import hand as hands, packed, state as st
+from mjx import hand as hands
+from mjx import packed
+from mjx import state as st
 from mjx.rules import DEFAULT, Rules
 from mjx.stage import stage
 from mjx.tiles import NUM_KINDS
@@ -156,9 +158,7 @@ def discard_values(
     return _mean(solver, contexts, positions, layer, value)
 
 
-def _mean(
-    solver: Solver, contexts: Any, positions: Position, layer: _Layer, value: Array
-) -> Array:
+def _mean(solver: Solver, contexts: Any, positions: Position, layer: _Layer, value: Array) -> Array:
     """Averages the draws' values float32[N,K,T] to the discards' values: float32[N, T]."""
     mean = jnp.sum(layer.chance[:, None] * value, axis=-1) * np.float32(solver.settings.gamma)
     by_kind = layer.action[:, :, None] == np.arange(NUM_KINDS, dtype=np.int32)[None, None]
@@ -191,15 +191,12 @@ def _expand(nodes: _Nodes, q: Array, width: np.ndarray) -> _Layer:
     rest = jnp.where(tried[..., None], nodes.hand[:, None] - taken, jnp.uint32(0))
     comes = nodes.unseen > 0
     hand = rest[:, :, None] + jnp.where(comes[..., None], _TILES[None], np.uint32(0))[:, None]
-    locked = nodes.locked & _is_win(nodes.hand)
+    locked = nodes.locked & jax.vmap(hands.is_win)(nodes.hand)
     reached = (nodes.reached[:, None] & tried)[..., None] & comes[:, None]
-    complete = _is_win(hand) & reached & ~locked[:, None, None]
+    waits = jax.vmap(hands.waits)(rest.reshape(-1, rest.shape[-1]))
+    wins = jax.vmap(packed.kinds_to_bools)(waits).reshape(reached.shape)
+    complete = wins & reached & ~locked[:, None, None]
     return _Layer(action, tried, chance, locked, rest, hand, complete, reached & ~complete)
-
-
-def _is_win(hand: Array) -> Array:
-    """Tells which hands are won: bool[...] from uint32[..., S]."""
-    return jax.vmap(hands.is_win)(hand.reshape(-1, hand.shape[-1])).reshape(hand.shape[:-1])
 
 
 def _positions(tasks: Task, hand: Array, draws: int) -> Position:
@@ -210,7 +207,11 @@ def _positions(tasks: Task, hand: Array, draws: int) -> Position:
 
     own = tasks.tiles
     return Position(
-        hand, spread(own.chows), spread(own.sets), spread(own.num_melds), spread(tasks.draws + draws)
+        hand,
+        spread(own.chows),
+        spread(own.sets),
+        spread(own.num_melds),
+        spread(tasks.draws + draws),
     )
 
 
@@ -337,7 +338,13 @@ def _pair(a: Array, b: Array) -> Array:
 
 
 def _one_by_one(
-    solver: Solver, contexts: Any, tables: Any, tasks: Task, nodes: _Nodes, layer: _Layer, depth: int
+    solver: Solver,
+    contexts: Any,
+    tables: Any,
+    tasks: Task,
+    nodes: _Nodes,
+    layer: _Layer,
+    depth: int,
 ) -> Array:
     """Values the nodes below one task by trees of their own, one after another: [1,K,T]."""
     below = _children(nodes, layer)

@@ -27,7 +27,9 @@ class Tree:
     q: Callable[[Counts, tuple[Meld, ...], int], Sequence[float]]
     points: Callable[[Counts, tuple[Meld, ...], int, str], float]
     gamma: float = 1.0
-    risk: Callable[[Counts, tuple[Meld, ...], int], tuple[Sequence[float], Sequence[float]]] | None = None
+    risk: (
+        Callable[[Counts, tuple[Meld, ...], int], tuple[Sequence[float], Sequence[float]]] | None
+    ) = None
     pass_risk: tuple[float, float] = (0.0, 1.0)
 
 
@@ -56,7 +58,12 @@ def tried(tree: Tree, counts: Counts, melds: tuple[Meld, ...], draws: int) -> li
 
 
 def discards(
-    tree: Tree, counts: Counts, melds: tuple[Meld, ...], unseen: Counts, locked: bool, draws: int,
+    tree: Tree,
+    counts: Counts,
+    melds: tuple[Meld, ...],
+    unseen: Counts,
+    locked: bool,
+    draws: int,
     layers: int,
 ) -> dict[int, float]:
     """Values the discards within the width: V_layers(s, a)."""
@@ -75,8 +82,14 @@ def discards(
 
 
 def chance(
-    tree: Tree, rest: Counts, melds: tuple[Meld, ...], unseen: Counts, locked: bool, draws: int,
-    layers: int, replacement: str,
+    tree: Tree,
+    rest: Counts,
+    melds: tuple[Meld, ...],
+    unseen: Counts,
+    locked: bool,
+    draws: int,
+    layers: int,
+    replacement: str,
 ) -> float:
     """Averages W_(layers - 1) over the draws, each a round of the table later."""
     total = sum(unseen)
@@ -93,8 +106,15 @@ def chance(
 
 
 def best(
-    tree: Tree, rest: Counts, melds: tuple[Meld, ...], unseen: Counts, locked: bool, draws: int,
-    layers: int, kind: int, replacement: str,
+    tree: Tree,
+    rest: Counts,
+    melds: tuple[Meld, ...],
+    unseen: Counts,
+    locked: bool,
+    draws: int,
+    layers: int,
+    kind: int,
+    replacement: str,
 ) -> float:
     """Values a hand that has just drawn: W_layers(h)."""
     counts = _add(rest, kind, 1)
