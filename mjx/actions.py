@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mjx import tiles
-from mjx.packed import BITS, RANKS
+from mjx.packed import BITS, RANKS, along
 
 Array = jax.Array
 
@@ -54,12 +54,13 @@ def call_bit(action: int) -> int:
 
 def unpack(words: Array) -> Array:
     """Spreads legal words uint32[..., 5] into a mask bool[..., NUM_ACTIONS]."""
-    return (words[..., _WORD] >> _SHIFT) & 1 > 0
+    spread = words[..., _WORD]
+    return (spread >> along(_SHIFT, spread)) & 1 > 0
 
 
 def pack(mask: Array) -> Array:
     """Gathers a mask bool[..., NUM_ACTIONS] into legal words uint32[..., 5]."""
-    bits = mask.astype(jnp.uint32) << _SHIFT
+    bits = mask.astype(jnp.uint32) << along(_SHIFT, mask)
     words = [jnp.sum(bits[..., _WORD == w], axis=-1, dtype=jnp.uint32) for w in range(5)]
     return jnp.stack(words, axis=-1)
 
@@ -70,6 +71,12 @@ def is_legal(words: Array, action: Array) -> Array:
     index = jnp.clip(action, 0, NUM_ACTIONS - 1)
     word = jnp.asarray(words)[jnp.asarray(_WORD)[index]]
     return in_range & ((word >> jnp.asarray(_SHIFT)[index]) & 1 > 0)
+
+
+def id_at(word: Array, bit: Array) -> Array:
+    """Returns the action that a bit of the legal words stands for: int32[]."""
+    of_tile = tiles.NUM_KINDS * (bit % BITS) + RANKS * word + bit // BITS
+    return jnp.where(word == CALL_WORD, CHOW_LOW + bit, of_tile)
 
 
 def to_text(action: int) -> str:

@@ -139,7 +139,7 @@ def _spread(by_suit: Array) -> Array:
 
 
 def _others(rows: Array) -> tuple[Array, Array]:
-    """Joins all suits but one, int32[S], and all but two, int32[S,S] (all but one on the diagonal)."""
+    """Joins all suits but one, int32[S], and but two, int32[S,S] (diagonal: but one)."""
     pairs = {}
     for a in range(NUM_SUITS):
         for b in range(a + 1, NUM_SUITS):

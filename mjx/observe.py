@@ -122,5 +122,5 @@ def _count_discards(kinds: Array, seats: Array, lies: Array) -> Array:
     """Counts the discards that lie on the table, int8[P, T], from the history's int32[H]."""
     place = jnp.where(lies, NUM_KINDS * seats + kinds, -1)
     places = np.arange(NUM_SEATS * NUM_KINDS, dtype=np.int32)
-    counts = jnp.sum(place[:, None] == places, axis=0, dtype=jnp.int8)
+    counts = jnp.sum(place[:, None] == places[None, :], axis=0, dtype=jnp.int8)
     return counts.reshape(NUM_SEATS, NUM_KINDS)

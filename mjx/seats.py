@@ -45,10 +45,10 @@ class SeatHands(struct.PyTreeNode):
         """Picks each seat's word of a suit int32[]."""
         return tuple(choose(suit, row) for row in self.rows)
 
-    def plus(self, seat: Array, suit: Array, word: Array) -> SeatHands:
-        """Adds a word to one suit of one seat; a negative number of tiles may be added too."""
+    def plus(self, place: Array, word: Array) -> SeatHands:
+        """Adds a word at a place int32[]; its negative takes tiles away."""
         return self.map(
-            lambda p, s, old: old + jnp.where((seat == p) & (suit == s), word, np.uint32(0))
+            lambda p, s, old: old + jnp.where(place == NUM_SUITS * p + s, word, np.uint32(0))
         )
 
     def with_row(self, seat: Array, row: Words) -> SeatHands:
@@ -63,3 +63,8 @@ class SeatHands(struct.PyTreeNode):
                 for p, row in enumerate(self.rows)
             )
         )
+
+
+def place_of(seat: Array, suit: Array) -> Array:
+    """Numbers the words: int32[] from seat and suit int32[]."""
+    return NUM_SUITS * seat + suit

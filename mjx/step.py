@@ -14,7 +14,7 @@ import numpy as np
 from mjx import actions, claims, hand, packed, score, tiles
 from mjx import state as st
 from mjx.rules import DEFAULT, Rules
-from mjx.seats import NUM_SEATS, Words
+from mjx.seats import NUM_SEATS, Words, place_of
 from mjx.stage import stage
 from mjx.state import State
 
@@ -50,6 +50,16 @@ class Draw(NamedTuple):
     konged: Array  # bool[] after a kong, from its tail
     kong_stands: Array  # bool[] an added kong was not robbed
     is_out: Array  # bool[] no tile is left to draw
+
+
+class Changes(NamedTuple):
+    """What an action moves: each a place and what is added there."""
+
+    taken: tuple[Array, Array]  # from the hands; places as `seats.place_of`, words uint32[]
+    drawn: tuple[Array, Array]  # to the hands
+    run: tuple[Array, Array]  # to the chows
+    set: tuple[Array, Array]  # to the sets
+    entry: tuple[Array, Array]  # int32[] index of the history, int16[] bits
 
 
 def init(
@@ -119,38 +129,39 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     """
     _check_concrete(state, action)
     action = jnp.asarray(action, jnp.int32)
-    legal = actions.is_legal(jnp.stack(state.legal), action)
-    after = advance(state, jnp.where(legal, action, actions.PASS), rules)
-    rewards = jnp.where(after.terminated, score.settle(after, rules), 0.0)
-    after = after.replace(
-        rewards=jnp.where(legal, rewards, jnp.nan),
-        terminated=after.terminated | ~legal,
-        legal=tuple(jnp.where(legal, word, _EVERYTHING) for word in after.legal),
-        ending=jnp.where(legal, after.ending, st.ILLEGAL),
-        winner=jnp.where(legal, after.winner, -1),
+    is_legal = actions.is_legal(jnp.stack(state.legal), action) | state.terminated
+    after = advance(state, jnp.where(is_legal, action, actions.PASS), rules)
+    is_end = after.terminated & ~state.terminated
+    rewards = jnp.where(is_end, score.settle(after, rules), jnp.float32(0))
+    return after.replace(
+        rewards=jnp.where(is_legal, rewards, jnp.float32(jnp.nan)),
+        terminated=after.terminated | ~is_legal,
+        legal=tuple(jnp.where(is_legal, word, _EVERYTHING) for word in after.legal),
+        ending=jnp.where(is_legal, after.ending, st.ILLEGAL),
+        winner=jnp.where(is_legal, after.winner, -1),
     )
-    done = state.replace(rewards=jnp.zeros_like(state.rewards))
-    return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), done, after)
 
 
 def advance(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     """Carries out a legal action without scoring: `rewards` stay as they are.
 
     What `step` is made of, for loops that score finished hands later. Any action leaves a
-    finished hand finished, but not unchanged.
+    finished hand as it is.
     """
     move = stage(_take_apart, state, action)
     state = state.replace(**stage(_rest, state, move))
     asked = stage(functools.partial(_ask, rules=rules), state, move)
     draw = stage(functools.partial(_draw, rules=rules), state, move, asked["queue"] == 0)
-    moved = stage(_carry_out, state, move, draw)
+    changes = stage(_changes, state, move, draw)
+    moved = stage(_carry_out, state, move, changes)
     turned = stage(_turn, state, move, draw, asked["current_player"])
     state = state.replace(**{**asked, **moved, **turned})
     return state.replace(legal=stage(functools.partial(_legal, rules=rules), state))
 
 
 def _take_apart(state: State, action: Array) -> Move:
-    """Reads an action in its state."""
+    """Reads an action in its state. A finished hand is won once more, which changes nothing."""
+    action = jnp.where(state.terminated, actions.WIN, action)
     is_call = action >= actions.CHOW_LOW
     kind = jnp.where(is_call, state.pending, action % packed.NUM_KINDS)
     unit = packed.tile(jnp.maximum(kind, 0))
@@ -244,30 +255,41 @@ def _draw(state: State, move: Move, is_answered: Array, rules: Rules) -> Draw:
     )
 
 
-def _carry_out(state: State, move: Move, draw: Draw) -> dict[str, Any]:
-    """Moves the tiles: out of the hand, into melds and the history, and from the wall."""
+def _changes(state: State, move: Move, draw: Draw) -> Changes:
+    """Finds what an action moves: out of the hand, into melds and history, from the wall."""
     suit, unit = packed.suit_of(move.kind), packed.tile(jnp.maximum(move.kind, 0))
     form = jnp.select(
         [move.pong, move.open_kong, move.concealed_kong, draw.kong_stands],
         [np.uint32(f) for f in (st.PONG, st.KONG, st.CONCEALED_KONG, st.KONG - st.PONG)],
         _NOTHING,
     )
-    new_suit = packed.suit_of(draw.kind)
-    new_tile = jnp.where(draw.plain | draw.konged, packed.tile(draw.kind), _NOTHING)
-    left = state.hands.plus(move.seat, suit, ~move.taken + 1)
-
+    draws = draw.plain | draw.konged
     claimed = move.chow | move.pong | move.open_kong
     entry = move.kind | (move.seat << st.HISTORY_SEAT_SHIFT)
     entry = entry + jnp.where(state.drawn == move.kind, st.HISTORY_DRAWN, 0)
     entry = jnp.where(move.discard, entry, jnp.where(claimed, st.HISTORY_CLAIMED, 0))
-    at_entry = np.arange(st.MAX_DISCARDS) == state.num_discards - claimed.astype(jnp.int32)
-    return dict(
-        hands=left.plus(draw.drawer, new_suit, new_tile),
-        chows=state.chows.plus(move.seat, suit, move.run),
-        sets=state.sets.plus(
-            jnp.where(draw.kong_stands, state.actor, move.seat), suit, form * unit
+    here = place_of(move.seat, suit)
+    return Changes(
+        taken=(here, ~move.taken + 1),
+        drawn=(
+            place_of(draw.drawer, packed.suit_of(draw.kind)),
+            jnp.where(draws, packed.tile(draw.kind), _NOTHING),
         ),
-        history=state.history + jnp.where(at_entry, entry, 0).astype(jnp.int16),
+        run=(here, move.run),
+        set=(jnp.where(draw.kong_stands, place_of(state.actor, suit), here), form * unit),
+        entry=(state.num_discards - claimed.astype(jnp.int32), entry.astype(jnp.int16)),
+    )
+
+
+def _carry_out(state: State, move: Move, changes: Changes) -> dict[str, Any]:
+    """Moves the tiles."""
+    at, entry = changes.entry
+    is_at = np.arange(st.MAX_DISCARDS, dtype=np.int32) == at
+    return dict(
+        hands=state.hands.plus(*changes.taken).plus(*changes.drawn),
+        chows=state.chows.plus(*changes.run),
+        sets=state.sets.plus(*changes.set),
+        history=state.history + jnp.where(is_at, entry, jnp.int16(0)),
         num_discards=state.num_discards + move.discard.astype(jnp.int32),
     )
 

@@ -166,9 +166,10 @@ def _with_legal(rng, counts, melds, unseen, pending) -> Case:
             legal.add("open_kong")
         for place, name in enumerate(("chow_low", "chow_middle", "chow_high")):
             lowest = pending - place
-            if lowest >= 0 and pending < 27 and lowest % 9 < 7 and lowest // 9 == pending // 9:
-                if all(counts[k] for k in range(lowest, lowest + 3) if k != pending):
-                    legal.add(name)
+            is_run = lowest >= 0 and pending < 27 and lowest % 9 < 7
+            others = [k for k in range(lowest, lowest + 3) if k != pending] if is_run else [-1]
+            if is_run and lowest // 9 == pending // 9 and all(counts[k] for k in others):
+                legal.add(name)
     may_win = complete and not locked and rng.random() < 0.8
     seat_wind = int(rng.integers(4))
     return Case(

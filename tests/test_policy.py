@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from agents import policy
+from agents.search import handmade
+from agents.search.expectimax import action_values
+from agents.search.tree import Settings, Solver
 from agents.worklist import map_where
 from mjx.observe import observe
 from mjx.step import init, step
-from mjx.tiles import NUM_TILES
 
 
 def test_every_player_loads():
@@ -60,42 +62,35 @@ def _after(state, number, policy_act):
     return state
 
 
-@pytest.mark.parametrize("name", ["greedy", "expectimax:depth=1,alpha=0.4"])
-def test_what_cannot_be_seen_does_not_matter(name):
-    """Permuting the wall leaves a decision as it is; the winds and the dealer reach the player."""
-    player = policy.load(name)
-    act = jax.jit(player.act)
+@pytest.fixture(scope="module")
+def states():
+    """A state, and one whose wall to come is another: what is left of it shuffled."""
     state = jax.jit(init)(jax.random.key(5))
     state = _after(state, 6, jax.jit(policy.load("greedy").act))
     head, tail = int(state.head), int(state.tail)
     wall = np.asarray(state.wall).copy()
     wall[head : tail + 1] = np.random.default_rng(0).permutation(wall[head : tail + 1])
-    assert tail < NUM_TILES
-    other = state.replace(wall=jnp.asarray(wall))
-    assert (np.asarray(other.wall) != np.asarray(state.wall)).any()
-    seen, same = (
-        jax.tree.map(lambda x: x[None], observe(s, s.current_player)) for s in (state, other)
-    )
-    for a, b in zip(jax.tree.leaves(seen), jax.tree.leaves(same), strict=True):
-        np.testing.assert_array_equal(a, b)
-    keys = jax.random.split(jax.random.key(0), 1)
-    action = act(player.params, keys, seen, seen.legal_action_mask)
-    assert action == act(player.params, keys, same, same.legal_action_mask)
-    assert seen.legal_action_mask[0, action[0]]
+    assert (wall != np.asarray(state.wall)).any()
+    return state, state.replace(wall=jnp.asarray(wall))
 
 
-def test_the_search_sees_the_winds_and_the_dealer():
-    """A pair of dragons and one of winds: which to keep depends on the seat."""
-    player = policy.load("expectimax:depth=1,alpha=1.0")
-    state = jax.jit(init)(jax.random.key(5))
-    seen = jax.tree.map(lambda x: x[None], observe(state, state.current_player))
-    explain = jax.jit(player.explain)
-    before = explain(player.params, seen).value
-    for change in ({"seat_wind": 2}, {"round_wind": 3}, {"dealer": 2}, {"drawable": 8}):
-        fields = {key: jnp.full_like(getattr(seen, key), value) for key, value in change.items()}
-        assert not np.array_equal(
-            before, explain(player.params, seen.replace(**fields)).value, equal_nan=True
-        ), change
+def test_what_cannot_be_seen_does_not_matter(states):
+    """A player is a function of what it sees, and the wall to come cannot be seen."""
+    seen, same = (observe(state, state.current_player) for state in states)
+    jax.tree.map(np.testing.assert_array_equal, seen, same)
+
+
+def test_the_search_sees_the_table(states):
+    """Winds, dealer and the tiles left change the values of a decision."""
+    base = observe(states[0], states[0].current_player)
+    changes = ("seat_wind", 2), ("round_wind", 3), ("dealer", 0), ("drawable", 8)
+    rows = [base.replace(**{key: jnp.int32(value)}) for key, value in changes]
+    seen = jax.tree.map(lambda *each: jnp.stack(each), base, base, *rows)
+    solver = Solver(Settings(depth=1, alpha=0.4), handmade.value(), None, handmade.params())
+    values = jax.jit(lambda seen: action_values(solver, seen, seen.legal_action_mask))(seen)
+    np.testing.assert_array_equal(values[0], values[1])
+    for (key, _), row in zip(changes, values[2:], strict=True):
+        assert not np.array_equal(values[0], row), key
 
 
 def test_random_is_legal():

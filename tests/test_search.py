@@ -2,6 +2,7 @@
 
 import functools
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -153,6 +154,7 @@ def _compare(cases, solver, q=_oracle_q, risky=False):
         assert ids[int(row.argmax())] >= best - 1e-4 * abs(best) - 2e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.2, 0.6, 1.0])
 def test_one_layer(alpha):
     solver = Solver(Settings(depth=1, alpha=alpha), _made_up(), None, ())
@@ -179,24 +181,33 @@ def test_three_layers():
     _compare(_cases(4, 8, 2, sizes=(4, 5)), solver)
 
 
+@pytest.mark.slow
+def test_one_layer_of_the_handmade_value():
+    """The same recursion with the hand-made value, its leaves by the discards one by one."""
+    value, params = handmade.value(), handmade.params()
+    q = jax.jit(value.q_values)
+
+    def oracle_q(case, counts, melds, draws):
+        chows, sets = np.zeros(34, np.int32), np.zeros(34, np.int32)
+        for form, kind in melds:
+            if form == "chow":
+                chows[kind] += 1
+            else:
+                sets[kind] += {"pong": 1, "kong": 2, "ankong": 4}[form]
+        words = [packed.from_counts(jnp.asarray(c))[None] for c in (counts, chows, sets)]
+        own = [jnp.full(1, n, jnp.int32) for n in (len(melds), draws)]
+        found = q(params, value.prepare(params, case.observation()), Position(*words, *own))
+        return np.asarray(found[0]).tolist()
+
+    solver = Solver(Settings(depth=1, alpha=0.6), value, None, params)
+    _compare(_cases(8, 12, 3, sizes=(0, 2, 4, 5)), solver, oracle_q)
+
+
 def test_widths_are_exact():
     for alpha in (0.1, 0.2, 0.3, 0.6, 0.7, 1.0):
         assert widths(alpha).tolist() == [oracle.width(alpha, n) for n in range(18)]
     assert widths(0.6)[17] == 11
     assert widths(0.7)[10] == 7
-
-
-@functools.cache
-def _handmade_q():
-    value = handmade.value()
-
-    @jax.jit
-    def q(observation, position):
-        return value.q_values(
-            handmade.params(), value.prepare(handmade.params(), observation), position
-        )
-
-    return q
 
 
 def test_handmade_best_is_its_best_discard():
@@ -214,13 +225,18 @@ def test_handmade_best_is_its_best_discard():
     np.testing.assert_array_equal(best, np.max(np.where(held, q, -np.inf), axis=1))
 
 
+@pytest.mark.slow
 def test_explain_decides():
     """The player acts by the values it explains, and by nothing else."""
     player = expectimax.make(depth=1, alpha=1.0)
     cases = _cases(6, 24, 34)
     seen = decisions.batch(cases)
     mask = seen.legal_action_mask
-    action = jax.jit(player.act)(player.params, jax.random.split(jax.random.key(0), 24), seen, mask)
+    act = jax.jit(chex.assert_max_traces(player.act, n=1))
+    action = act(player.params, jax.random.split(jax.random.key(0), 24), seen, mask)
+    turned = jax.tree.map(lambda x: x[::-1], seen)  # rows do not depend on each other
+    again = act(player.params, jax.random.split(jax.random.key(1), 24), turned, mask[::-1])
+    np.testing.assert_array_equal(action, again[::-1])
     shown = jax.jit(player.explain)(player.params, seen)
     np.testing.assert_array_equal(np.isfinite(shown.value), mask)
     np.testing.assert_array_equal(np.isfinite(shown.q), mask)

@@ -54,7 +54,7 @@ class Weights(NamedTuple):
 
 def params() -> Weights:
     """Returns the fitted constants."""
-    values = Weights(
+    values = dict(
         bias=[-3.498, -3.498, -5.668, -6.447, -4.997, -5.060],
         accepting=[0.867, 0.867, 0.701, 0.579, 0.617, 0.761],
         pong=[0.0, 0.0, 1.103, 1.682, 2.313, 3.235],
@@ -70,7 +70,7 @@ def params() -> Weights:
         dealer=500.0,
         loss=-952.0,
     )
-    return Weights(*(np.asarray(value, np.float32) for value in values))
+    return Weights(**{key: jnp.asarray(value, jnp.float32) for key, value in values.items()})
 
 
 class Context(NamedTuple):

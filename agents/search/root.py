@@ -143,7 +143,7 @@ def winning_draws(root: Root) -> Array:
     def waits(way: Array) -> Array:
         return packed.kinds_to_bools(hands.waits(_at_rest(root, way).hand))
 
-    wins = jax.vmap(waits)(_WAYS) & draw_ways(root)[:, None] & ~root.locked
+    wins = jax.vmap(waits)(jnp.asarray(_WAYS)) & draw_ways(root)[:, None] & ~root.locked
     wins &= root.observation.unseen[None] > 0
     return jnp.concatenate([jnp.zeros(NUM_DISCARDS_FIRST, bool), wins.reshape(-1)])
 

@@ -182,7 +182,7 @@ def _expand(nodes: _Nodes, q: Array, width: np.ndarray) -> _Layer:
     """Branches into the discards of the largest Q float32[N,T] and all draws."""
     num_tiles = jnp.sum(packed.num_tiles(nodes.hand), axis=-1, dtype=jnp.int32)
     ranked, action = jax.lax.top_k(q, int(width[MAX_TILES]))  # of equals the lower kind first
-    rank = np.arange(int(width[MAX_TILES]), dtype=np.int32)
+    rank = jnp.arange(int(width[MAX_TILES]), dtype=jnp.int32)
     tried = (rank[None] < jnp.asarray(width)[num_tiles][:, None]) & (ranked > NEVER)
     chance = nodes.unseen.astype(jnp.float32)
     chance = chance / jnp.maximum(jnp.sum(chance, axis=-1, keepdims=True), np.float32(1))

@@ -1,7 +1,10 @@
 """What is scored: a won hand, how it was won, and how to read both off a finished state.
 
-S = 4 suits.
+S = 4 suits, P = 4 seats.
 """
+
+import functools
+import operator
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +12,7 @@ from flax import struct
 
 from mjx import packed, tiles
 from mjx.rules import Rules
-from mjx.seats import NUM_SEATS
+from mjx.seats import NUM_SEATS, SeatHands
 from mjx.state import DEALT, ON_DISCARD, ROBBED_KONG, SELF_DRAW, State, drawable
 
 Array = jax.Array
@@ -51,8 +54,7 @@ def win_of(state: State, rules: Rules) -> Win:
     kind = jnp.clip(jnp.where(self_draw, state.drawn, state.pending), 0, tiles.NUM_KINDS - 1)
     drawn = jnp.where(self_draw, packed.tile(kind), jnp.uint32(0))
     place = (winner - state.dealer) % NUM_SEATS
-    melds = jnp.stack(jax.tree.leaves((state.chows, state.sets)))
-    no_melds = jnp.all(melds == 0)
+    no_melds = _any_tiles(state.chows) | _any_tiles(state.sets) == 0
     draws = state.head - DEALT
     return Win(
         hand=jnp.stack(state.hands.row(winner)) - packed.in_suit(packed.suit_of(kind), drawn),
@@ -69,3 +71,8 @@ def win_of(state: State, rules: Rules) -> Win:
         seat_wind=place,
         round_wind=state.round_wind,
     )
+
+
+def _any_tiles(hands: SeatHands) -> Array:
+    """Joins the bits of all words: uint32[], zero if no seat has any."""
+    return functools.reduce(operator.or_, (word for row in hands.rows for word in row))

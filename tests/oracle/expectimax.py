@@ -127,7 +127,7 @@ def best(
 
 
 def actions(tree: Tree, decision: Decision, legal: set[str], layers: int) -> dict[str, float]:
-    """Values the legal actions but the win, by name as in `mjx.actions`; pruned ones are left out."""
+    """Values the legal actions but the win, by name as in `mjx.actions`, without pruned ones."""
     values: dict[str, float] = {}
     locked = decision.locked or decision.may_win
     counts, melds, unseen = decision.counts, decision.melds, decision.unseen
