@@ -12,8 +12,11 @@ from agents.search import handmade
 from agents.search.expectimax import action_values
 from agents.search.tree import Settings, Solver
 from agents.worklist import map_where
+from mjx import tiles
 from mjx.observe import observe
 from mjx.step import init, step
+from tests import decisions
+from tests.oracle import expectimax as oracle
 
 
 def test_every_player_loads():
@@ -80,10 +83,15 @@ def test_what_cannot_be_seen_does_not_matter(states):
     jax.tree.map(np.testing.assert_array_equal, seen, same)
 
 
-def test_the_search_sees_the_table(states):
-    """Winds, dealer and the tiles left change the values of a decision."""
-    base = observe(states[0], states[0].current_player)
-    changes = ("seat_wind", 2), ("round_wind", 3), ("dealer", 0), ("drawable", 8)
+@pytest.mark.slow
+def test_the_search_sees_the_table():
+    """Winds, dealer and the tiles left change the values of a hand with pairs of winds."""
+    counts = tiles.parse("123m12456p789sSSWWNC")
+    unseen = tuple(4 - count for count in counts)
+    decision = oracle.Decision(counts, (), unseen, False, False)
+    case = decisions.Case(decision, set(), tiles.RED, 40, 1, 0, 3, 0)
+    base = case.observation()
+    changes = ("seat_wind", 2), ("round_wind", 1), ("dealer", 0), ("drawable", 8)
     rows = [base.replace(**{key: jnp.int32(value)}) for key, value in changes]
     seen = jax.tree.map(lambda *each: jnp.stack(each), base, base, *rows)
     solver = Solver(Settings(depth=1, alpha=0.4), handmade.value(), None, handmade.params())
