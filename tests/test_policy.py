@@ -91,7 +91,7 @@ def test_the_search_sees_the_table():
     decision = oracle.Decision(counts, (), unseen, False, False)
     case = decisions.Case(decision, set(), tiles.RED, 40, 1, 0, 3, 0)
     base = case.observation()
-    changes = ("seat_wind", 2), ("round_wind", 1), ("dealer", 0), ("drawable", 8)
+    changes = ("seat_wind", 3), ("round_wind", 1), ("dealer", 0), ("drawable", 8)
     rows = [base.replace(**{key: jnp.int32(value)}) for key, value in changes]
     seen = jax.tree.map(lambda *each: jnp.stack(each), base, base, *rows)
     solver = Solver(Settings(depth=1, alpha=0.4), handmade.value(), None, handmade.params())
