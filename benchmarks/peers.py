@@ -3,6 +3,7 @@
 Both play riichi mahjong with 13 tiles, so a hand is not the same amount of work as one of ours.
 """
 
+import importlib
 import importlib.util
 import random
 import time
@@ -25,8 +26,8 @@ def _mahjax(seconds: float, batch: int = 256, num_steps: int = 64) -> Row:
     """Times random legal play in mahjax (JAX); finished rounds are dealt anew every 64 steps."""
     import jax
     import jax.numpy as jnp
-    import mahjax
 
+    mahjax = importlib.import_module("mahjax")
     env = mahjax.make("no_red_mahjong", round_mode="single")
 
     def play(key: jax.Array, states: Any) -> tuple[Any, jax.Array, jax.Array]:
@@ -64,10 +65,9 @@ def _mahjax(seconds: float, batch: int = 256, num_steps: int = 64) -> Row:
 
 def _riichienv(seconds: float) -> Row:
     """Times random legal play in riichienv (Rust, driven from Python)."""
-    from riichienv import RiichiEnv
-
+    engine = importlib.import_module("riichienv")
     rng, steps, hands, start = random.Random(0), 0, 0, time.perf_counter()
-    env = RiichiEnv()
+    env = engine.RiichiEnv()
     while time.perf_counter() - start < seconds:
         seen = env.reset()
         while not env.done():
