@@ -30,7 +30,7 @@ def test_every_player_loads():
         ("gredy", ["'gredy'", "'greedy'", "random"]),
         ("expectimax:dept=1", ["'dept'", "'depth'", "alpha"]),
         ("expectimax:depth=one", ["depth", "whole number", "'one'"]),
-        ("expectimax:depth=9", ["depth", "1 to 4", "9"]),
+        ("expectimax:depth=9", ["depth", "0 to 4", "9"]),
         ("expectimax:alpha=0", ["alpha", "above 0"]),
         ("expectimax:depth", ["key=value"]),
         ("expectimax:depth=1,depth=2", ["once"]),

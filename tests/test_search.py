@@ -161,6 +161,27 @@ def test_one_layer(alpha):
     _compare(_cases(1, 48, 6), solver)
 
 
+def test_no_layer_is_q():
+    """A claim is worth its best Q, a pass or a kong the mean over the draws that follow."""
+    _compare(_cases(5, 24, 6), Solver(Settings(depth=0, alpha=1.0), _made_up(), None, ()))
+
+
+@pytest.mark.slow
+def test_questions_have_their_own_depth():
+    cases = _cases(6, 16, 3, sizes=(3, 4, 5))
+    seen = decisions.batch(cases)
+
+    def values(depth, claim_depth):
+        settings = Settings(depth=depth, claim_depth=claim_depth, alpha=0.4)
+        solver = Solver(settings, _made_up(), None, ())
+        return expectimax.action_values(solver, seen, seen.legal_action_mask)
+
+    asked = seen.pending[:, None] >= 0
+    assert asked.any() and not asked.all()
+    expected = jnp.where(asked, values(0, 0), values(1, 1))
+    chex.assert_trees_all_equal(values(1, 0), expected)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.2, 0.6])
 def test_two_layers(alpha):

@@ -3,6 +3,7 @@
 B = decisions, A = 109 actions, T = 34 kinds.
 """
 
+import dataclasses
 import functools
 from typing import Any, NamedTuple
 
@@ -15,26 +16,28 @@ from agents.search import completion, handmade
 from agents.search import root as roots
 from agents.search.root import NUM_TASKS, Root
 from agents.search.tree import Risk, Settings, Solver, discard_values
-from agents.search.value import NEVER, ValueFunction, masked_q
+from agents.search.value import NEVER, ValueFunction
 from agents.worklist import map_where
 from mjx import actions
 from mjx.observe import Observation
 
 Array = jax.Array
 
-_TASKS_AT_ONCE = 16  # trees of one layer; deeper ones fill the machine alone
+_TASKS_AT_ONCE = (1024, 16, 1, 1, 1)  # by depth: trees of two layers fill the machine alone
 _DECISIONS_AT_ONCE = 512  # bounds the memory of a large batch
 
 
-def make(depth: int = 2, alpha: float = 0.6, kappa: float = 1.0) -> Policy:
+def make(depth: int = 2, claim_depth: int = 1, alpha: float = 0.6, kappa: float = 1.0) -> Policy:
     """Makes the baseline: a search with the hand-made leaf value.
 
     Args:
-      depth: layers of one discard and one draw.
+      depth: layers of one discard and one draw in the own turn.
+      claim_depth: layers of a claim and of the pass it is compared with, which draws first and
+        so costs 34 trees.
       alpha: share of the tiles in hand that are tried as discards.
       kappa: weight of the self-draw in the value of a completed hand.
     """
-    settings = Settings(depth=depth, alpha=alpha, kappa=kappa)
+    settings = Settings(depth=depth, claim_depth=claim_depth, alpha=alpha, kappa=kappa)
     return policy("expectimax", handmade.value(), handmade.params(), settings)
 
 
@@ -106,13 +109,13 @@ def _values(solver: Solver, observation: Observation, legal: Array) -> Array:
     wanted = jax.vmap(roots.wanted)(prepared.roots).reshape(-1)
     wins = jax.vmap(roots.winning_draws)(prepared.roots).reshape(-1)
 
-    def solve(lanes: Array) -> Array:
+    def solve(depth: int, lanes: Array) -> Array:
         decisions, numbers = lanes // NUM_TASKS, lanes % NUM_TASKS
         here = jax.tree.map(lambda x: x[decisions], prepared)
         tasks = jax.vmap(roots.task)(here.roots, numbers)
         # The last block is filled up with tasks that may make no sense.
         tasks = tasks._replace(tiles=jax.vmap(options.keep)(wanted[lanes], tasks.tiles))
-        return discard_values(solver, here.contexts, here.tables, tasks)
+        return discard_values(solver, here.contexts, here.tables, tasks, depth)
 
     def points(lanes: Array) -> Array:
         here = jax.tree.map(lambda x: x[lanes // NUM_TASKS], prepared.roots)
@@ -120,8 +123,12 @@ def _values(solver: Solver, observation: Observation, legal: Array) -> Array:
         return jax.vmap(one)(here, lanes % NUM_TASKS)
 
     lanes = jnp.arange(batch * NUM_TASKS, dtype=jnp.int32)
-    at_once = _TASKS_AT_ONCE if solver.settings.depth == 1 else 1
-    values = map_where(solve, wanted, lanes, at_once).reshape(batch, NUM_TASKS, -1)
+    is_asked = jnp.repeat(observation.pending >= 0, NUM_TASKS)
+    found = [
+        map_where(functools.partial(solve, depth), wanted & here, lanes, _TASKS_AT_ONCE[depth])
+        for depth, here in _depths(solver.settings, is_asked)
+    ]
+    values = functools.reduce(jnp.add, found).reshape(batch, NUM_TASKS, -1)
     won = map_where(points, wins, lanes, 32).reshape(batch, NUM_TASKS)
     combine = functools.partial(roots.action_values, solver=solver)
     return jax.vmap(combine)(prepared.roots, values, won, prepared.contexts)
@@ -150,28 +157,16 @@ def root_q(solver: Solver, observation: Observation, legal: Array) -> Array:
     A claim is worth its best discard's Q; what draws first, the mean of the best Q over its draws.
     NaN for what is not legal.
     """
-    prepared = _prepare(solver, observation, legal)
+    settings = dataclasses.replace(solver.settings, depth=0, claim_depth=0)
+    return _nan(action_values(solver._replace(settings=settings), observation, legal))
 
-    def one(decision: _Prepared) -> Array:
-        numbers = jnp.arange(NUM_TASKS, dtype=jnp.int32)
-        tasks = jax.vmap(roots.task, (None, 0))(decision.roots, numbers)
-        wanted = roots.wanted(decision.roots)
-        tiles = jax.vmap(options.keep)(wanted, tasks.tiles)
-        positions = roots.positions(tasks._replace(tiles=tiles))
-        q = masked_q(solver.value, solver.params, decision.contexts, positions)
-        wins = roots.winning_draws(decision.roots)
-        points = jax.vmap(
-            lambda number: roots.draw_points(decision.roots, number, solver.settings)
-        )(numbers)
-        return roots.action_values(
-            decision.roots,
-            jnp.where(wanted[:, None], q, 0.0),
-            jnp.where(wins, points, 0.0),
-            decision.contexts,
-            solver,
-        )
 
-    return _nan(jax.vmap(one)(prepared))
+def _depths(settings: Settings, is_asked: Array) -> list[tuple[int, Array]]:
+    """Lists the depths searched to, and which lanes each is for: bool of the same shape."""
+    claim_depth = settings.depth if settings.claim_depth is None else settings.claim_depth
+    if claim_depth == settings.depth:
+        return [(settings.depth, jnp.ones_like(is_asked))]
+    return [(settings.depth, ~is_asked), (claim_depth, is_asked)]
 
 
 def _nan(values: Array) -> Array:

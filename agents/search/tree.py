@@ -58,7 +58,8 @@ class Settings:
       ValueError: a value out of range.
     """
 
-    depth: int = 2  # layers
+    depth: int = 2  # layers in the own turn; 0 is Q alone
+    claim_depth: int | None = None  # layers where something is claimed or passed; None: `depth`
     alpha: float = 0.6  # share of the tiles in hand that are tried as discards
     gamma: float = 1.0  # discount a layer
     kappa: float = 1.0  # weight of the self-draw in a completion
@@ -67,8 +68,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuses values out of range."""
-        if not 1 <= self.depth <= 4:
-            raise ValueError(f"depth is 1 to 4 layers, not {self.depth}.")
+        for name in ("depth", "claim_depth"):
+            if not 0 <= (getattr(self, name) or 0) <= 4:
+                raise ValueError(f"{name} is 0 to 4 layers, not {getattr(self, name)}.")
         if not 0 < self.alpha <= 1:
             raise ValueError(f"alpha is above 0 and at most 1, not {self.alpha}.")
         for name in ("gamma", "kappa"):
@@ -126,7 +128,7 @@ class Solver(NamedTuple):
 
 
 def discard_values(
-    solver: Solver, contexts: Any, tables: completion.Table, tasks: Task, depth: int | None = None
+    solver: Solver, contexts: Any, tables: completion.Table, tasks: Task, depth: int
 ) -> Array:
     """Values the discards of each task by a search of `depth` layers.
 
@@ -135,17 +137,18 @@ def discard_values(
       contexts: of the value function, leading axis G.
       tables: what points depend on, leading axis G.
       tasks: the trees' roots. Trees of two layers and more are solved one at a time: G = 1.
-      depth: layers; by default the settings'.
+      depth: layers, 0 for Q alone.
 
     Returns:
       float32[G, T], `NEVER` for kinds not held or beyond the width.
     """
-    depth = solver.settings.depth if depth is None else depth
     num_tasks = tasks.locked.shape[0]
     if depth > 1 and num_tasks > 1:
         raise ValueError(f"Trees of {depth} layers are solved one at a time, not {num_tasks}.")
     nodes = _Nodes(tasks.tiles.hand, tasks.unseen, tasks.locked, jnp.ones(num_tasks, bool))
     positions = _positions(tasks, nodes.hand, 0)
+    if depth == 0:
+        return _by_task(masked_q, solver, contexts, positions)
     layer = _branch(solver, contexts, nodes, positions)
     points = _completions(solver, tables, tasks, layer)
     if depth == 1:
