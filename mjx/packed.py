@@ -69,6 +69,14 @@ def is_in(kind_set: Array, kind: Array) -> Array:
     return (jnp.sum(held, axis=-1, dtype=jnp.uint32) >> rank) & 1 > 0
 
 
+def ranks_of(marks: Array) -> Array:
+    """Closes the gaps between the marks of a word: uint32 mask of nine bits, bit = rank."""
+    marks = (marks | marks >> 2) & np.uint32(0o303030303)
+    marks = (marks | marks >> 4) & np.uint32(0o300170017)
+    marks = (marks | marks >> 8) & np.uint32(0o300000377)
+    return (marks | marks >> 16) & np.uint32(0x1FF)
+
+
 def code(word: Array) -> Array:
     """Returns the base-5 number whose digits are the nine counts: int32, an index of the tables.
 

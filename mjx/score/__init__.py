@@ -1,6 +1,19 @@
-"""Tai of a won hand."""
-import jax.numpy as jnp
+"""The tai of a won hand and the points that are paid for it (台數與付款)."""
 
+from mjx.score.items import ITEMS, NAMES, NUM_ITEMS, Name
+from mjx.score.payments import payments, settle
+from mjx.score.tai import tai, total
+from mjx.score.win import Win, win_of
 
-def settle(state, rules):
-    return jnp.zeros(4, jnp.float32)
+__all__ = [
+    "ITEMS",
+    "NAMES",
+    "NUM_ITEMS",
+    "Name",
+    "Win",
+    "payments",
+    "settle",
+    "tai",
+    "total",
+    "win_of",
+]

@@ -1,0 +1,52 @@
+"""The items of the tai table: their ids, names and order.
+
+The order is that of the table in `docs/rules.md`; it settles ties between readings of a hand. The
+dealer's own items belong to a payment, not to a hand, and are not listed.
+
+Plain Python on the host: nothing here is traced.
+"""
+
+from typing import NamedTuple
+
+
+class Name(NamedTuple):
+    """What an item is called."""
+
+    english: str
+    chinese: str
+
+
+NAMES = {
+    "zimo": Name("self-draw", "自摸"),
+    "menqing": Name("concealed hand", "門清"),
+    "menqing_zimo": Name("concealed self-draw", "門清自摸"),
+    "duting": Name("single wait", "獨聽"),
+    "pinghu": Name("all chows", "平胡"),
+    "quanqiu": Name("all melds claimed, won on a discard", "全求"),
+    "banqiu": Name("all melds claimed, self-drawn", "半求"),
+    "qianggang": Name("robbing a kong", "搶槓"),
+    "gangkai": Name("win on a kong's replacement", "槓上開花"),
+    "haidi": Name("self-draw of the last tile", "海底撈月"),
+    "hedi": Name("win on the last discard", "河底撈魚"),
+    "round_wind": Name("round wind", "圈風"),
+    "seat_wind": Name("seat wind", "門風"),
+    "dragon_c": Name("red dragon", "紅中"),
+    "dragon_f": Name("green dragon", "青發"),
+    "dragon_p": Name("white dragon", "白板"),
+    "xiaosanyuan": Name("little three dragons", "小三元"),
+    "dasanyuan": Name("big three dragons", "大三元"),
+    "xiaosixi": Name("little four winds", "小四喜"),
+    "dasixi": Name("big four winds", "大四喜"),
+    "anke3": Name("three concealed triplets", "三暗刻"),
+    "anke4": Name("four concealed triplets", "四暗刻"),
+    "anke5": Name("five concealed triplets", "五暗刻"),
+    "pengpenghu": Name("all triplets", "碰碰胡"),
+    "hunyise": Name("one suit and honours", "混一色"),
+    "qingyise": Name("one suit", "清一色"),
+    "ziyise": Name("all honours", "字一色"),
+    "tianhu": Name("heavenly hand", "天胡"),
+    "dihu": Name("earthly hand", "地胡"),
+    "renhu": Name("human hand", "人胡"),
+}
+ITEMS = tuple(NAMES)
+NUM_ITEMS = len(ITEMS)

@@ -1,0 +1,78 @@
+"""What is scored: a won hand, how it was won, and how to read both off a finished state.
+
+S = 4 suits, P = 4 seats.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import struct
+
+from mjx import packed, tiles
+from mjx.rules import Rules
+from mjx.state import DEALT, NUM_SEATS, ON_DISCARD, ROBBED_KONG, SELF_DRAW, State, drawable
+
+Array = jax.Array
+
+_SEATS = np.arange(NUM_SEATS, dtype=np.int32)
+
+
+class Win(struct.PyTreeNode):
+    """A won hand. Neither self-drawn nor from a robbed kong, the tile was a discard."""
+
+    hand: Array  # uint32[S]  concealed tiles without the winning one
+    chows: Array  # uint32[S]  chows laid down, counted at their lowest tile
+    sets: Array  # uint32[S]  one of PONG, KONG, CONCEALED_KONG at its kind
+    kind: Array  # int32[]    the winning tile
+    self_draw: Array  # bool[]
+    robbed_kong: Array  # bool[]
+    last_tile: Array  # bool[]     nothing drawable was left
+    replacement: Array  # int32[]    PLAIN_DRAW, AFTER_OWN_KONG or AFTER_OPEN_KONG
+    heavenly: Array  # bool[]     the dealer's dealt hand
+    earthly: Array  # bool[]     the first own draw, before any meld
+    human: Array  # bool[]     a discard before the first own draw and before any meld
+    seat_wind: Array  # int32[]    0-3 for E S W N
+    round_wind: Array  # int32[]    0-3 for E S W N
+
+
+def win_of(state: State, rules: Rules) -> Win:
+    """Reads the won hand off a finished state.
+
+    While nothing is melded turns go round strictly, so the number of draws says whose first one
+    is still to come, and the first draws need no memory of their own.
+
+    Args:
+      state: a state that ended in a win; of any other the result means nothing, but is harmless.
+      rules: the options.
+
+    Returns:
+      The win of `state.winner`.
+    """
+    winner = jnp.clip(state.winner, 0, NUM_SEATS - 1)
+    self_draw = state.ending == SELF_DRAW
+    kind = jnp.clip(jnp.where(self_draw, state.drawn, state.pending), 0, tiles.NUM_KINDS - 1)
+    drawn = jnp.where(self_draw, packed.tile(kind), jnp.uint32(0))
+    place = (winner - state.dealer) % NUM_SEATS
+    no_melds = jnp.all((state.chows | state.sets) == 0)
+    draws = state.head - DEALT
+    return Win(
+        hand=_of_seat(state.hands, winner) - packed.in_suit(packed.suit_of(kind), drawn),
+        chows=_of_seat(state.chows, winner),
+        sets=_of_seat(state.sets, winner),
+        kind=kind,
+        self_draw=self_draw,
+        robbed_kong=state.ending == ROBBED_KONG,
+        last_tile=drawable(state, rules) == 0,
+        replacement=state.replacement,
+        heavenly=self_draw & no_melds & (place == 0) & (draws == 0),
+        earthly=self_draw & no_melds & (place > 0) & (draws == place),
+        human=(state.ending == ON_DISCARD) & no_melds & (place > draws),
+        seat_wind=place,
+        round_wind=state.round_wind,
+    )
+
+
+def _of_seat(words: Array, seat: Array) -> Array:
+    """Picks one seat's words uint32[S] of uint32[P, S]."""
+    chosen = jnp.where((seat == _SEATS)[:, None], words, jnp.uint32(0))
+    return jnp.sum(chosen, axis=0, dtype=jnp.uint32)

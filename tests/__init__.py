@@ -1,0 +1,1 @@
+"""The tests; `oracle` is the reference that they compare with."""
