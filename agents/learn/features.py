@@ -68,9 +68,44 @@ def view_of(observation: Observation) -> View:
             counts=observation.hand,
             melds=table.melds[0],
             num_melds=table.num_melds[0],
-            turn=jnp.sum(observation.history_seat == 0, dtype=jnp.int32),
+            turn=turn_of(observation),
             drawable=observation.drawable,
             locked=observation.locked,
+        ),
+    )
+
+
+def turn_of(observation: Observation) -> Array:
+    """Counts the own discards so far: int32[]."""
+    return jnp.sum(observation.history_seat == 0, dtype=jnp.int32)
+
+
+def blank_view() -> View:
+    """Makes a view of nothing, for its shapes."""
+
+    def zeros(*shape: int) -> Array:
+        return jnp.zeros(shape, jnp.int8)
+
+    return View(
+        Table(
+            melds=zeros(NUM_SEATS, NUM_KINDS),
+            num_melds=zeros(NUM_SEATS),
+            discards=zeros(NUM_SEATS, NUM_KINDS),
+            unseen=zeros(NUM_KINDS),
+            seat_wind=zeros(),
+            round_wind=zeros(),
+            dealer=zeros(),
+            streak=zeros(),
+        ),
+        Hand(
+            counts=zeros(NUM_KINDS),
+            melds=zeros(NUM_KINDS),
+            num_melds=zeros(),
+            missing=zeros(NUM_KINDS),
+            accepting=zeros(NUM_KINDS),
+            turn=zeros(),
+            drawable=zeros(),
+            locked=jnp.bool_(False),
         ),
     )
 

@@ -39,7 +39,7 @@ def make(config: NetworkConfig) -> QNetwork:
         module = ResNet()
 
     def init(key: Array) -> Params:
-        return module.init(key, _blank_view())
+        return module.init(key, features.blank_view())
 
     def table(params: Params, table: Table) -> Any:
         return module.apply(params, table, method="table")
@@ -135,34 +135,3 @@ class Block(nn.Module):
         if x.shape != y.shape:
             x = nn.Conv(self.width, (1, 1), steps, use_bias=False)(x)
         return nn.relu(x + y)
-
-
-def _blank_view() -> View:
-    """Makes a view of nothing, for its shapes."""
-    kinds, seats = features.NUM_KINDS, 4
-
-    def zeros(*shape: int) -> Array:
-        return jnp.zeros(shape, jnp.int8)
-
-    return View(
-        Table(
-            melds=zeros(seats, kinds),
-            num_melds=zeros(seats),
-            discards=zeros(seats, kinds),
-            unseen=zeros(kinds),
-            seat_wind=zeros(),
-            round_wind=zeros(),
-            dealer=zeros(),
-            streak=zeros(),
-        ),
-        Hand(
-            counts=zeros(kinds),
-            melds=zeros(kinds),
-            num_melds=zeros(),
-            missing=zeros(kinds),
-            accepting=zeros(kinds),
-            turn=zeros(),
-            drawable=zeros(),
-            locked=jnp.bool_(False),
-        ),
-    )
