@@ -1,0 +1,1 @@
+"""Expectimax: the tree as arrays, leaf values, and the player made of them."""
