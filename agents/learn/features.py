@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from mjx import hand as hands
-from mjx import packed, tiles
+from mjx import distance, packed, tiles
 from mjx.observe import Observation, tiles_in_melds
 from mjx.state import NUM_SEATS
 
@@ -147,31 +146,20 @@ def hand_of(
     Returns:
       The hand.
     """
-    held = counts > 0
-    missing, accepts = after_discards(counts, num_melds)
+    after = distance.after_discards(packed.from_counts(counts), num_melds)
     unseen = table.unseen.astype(jnp.int32)
-    accepting = jnp.sum(jnp.where(accepts, unseen[None], 0), axis=-1)
+    accepting = jnp.sum(jnp.where(after.accepting, unseen[None], 0), axis=-1)
     small = jnp.int8
     return Hand(
         counts=counts.astype(small),
         melds=melds.astype(small),
         num_melds=num_melds.astype(small),
-        missing=jnp.where(held, missing, FAR).astype(small),
-        accepting=jnp.where(held, jnp.minimum(accepting, 127), 0).astype(small),
+        missing=jnp.minimum(after.deficiency, FAR).astype(small),
+        accepting=jnp.minimum(accepting, 127).astype(small),
         turn=turn.astype(small),
         drawable=drawable.astype(small),
         locked=locked,
     )
-
-
-def after_discards(counts: Array, num_melds: Array) -> tuple[Array, Array]:
-    """TEMPORARY until mjx.hand has it."""
-    eye = np.eye(NUM_KINDS, dtype=np.int32)
-    left = jnp.maximum(counts.astype(jnp.int32)[None] - eye, 0)
-    drawn = left[:, None] + eye[None]
-    missing = hands.deficiency(packed.from_counts(left), num_melds)
-    after = hands.deficiency(packed.from_counts(drawn), num_melds)
-    return missing, (after < missing[:, None]) & (left[:, None] + eye[None] <= 4).all(-1)
 
 
 def legal_discards(view: View) -> Array:
