@@ -20,6 +20,7 @@ NUM_KINDS = tiles.NUM_KINDS
 FAR = 9  # deficiency of a discard that is not held; 0-8 are real
 _KINDS = np.arange(NUM_KINDS)
 _SUIT = _KINDS // packed.RANKS
+_IN_SUIT = np.arange(tiles.NUM_SUITS)[:, None] == _SUIT[None]
 _IS_DRAGON = _KINDS >= tiles.RED
 _WIND = np.where((_KINDS >= tiles.EAST) & (_KINDS <= tiles.NORTH), _KINDS - tiles.EAST, -1)
 
@@ -167,13 +168,13 @@ def legal_discards(view: View) -> Array:
     return view.hand.counts > 0
 
 
-# --- numbers for the small network -----------------------------------------------------------
+# --- numbers for the small network: a row for each feature, which is how vectors fill ---------
 
 
 def table_per_tile(table: Table) -> Array:
-    """Describes each kind by what lies on the table: float32[T, TABLE_TILE]."""
+    """Describes each kind by what lies on the table: float32[15, T]."""
     unseen = table.unseen.astype(jnp.float32) / 4
-    columns = [
+    rows = [
         unseen,
         *neighbours(unseen),
         *(table.discards.astype(jnp.float32) / 4),
@@ -182,14 +183,13 @@ def table_per_tile(table: Table) -> Array:
         (table.round_wind == _WIND).astype(jnp.float32),
         jnp.asarray(_IS_DRAGON, jnp.float32),
     ]
-    return jnp.stack(columns, axis=-1)
+    return jnp.stack(rows)
 
 
 def table_scalars(table: Table) -> Array:
-    """Describes the table as a whole: float32[TABLE_SCALARS]."""
+    """Describes the table as a whole: float32[32]."""
     seats = np.arange(NUM_SEATS)
-    suits = np.arange(4)[:, None] == _SUIT[None]
-    by_suit = jnp.sum(jnp.where(suits[None], table.melds[:, None], 0), axis=-1, dtype=jnp.int32)
+    by_suit = jnp.sum(jnp.where(_IN_SUIT[None], table.melds[1:, None], 0), -1, dtype=jnp.int32)
     return jnp.concatenate(
         [
             (table.seat_wind == seats).astype(jnp.float32),
@@ -198,46 +198,46 @@ def table_scalars(table: Table) -> Array:
             jnp.minimum(table.streak, 10).astype(jnp.float32)[None] / 10,
             table.num_melds[1:].astype(jnp.float32) / 5,
             jnp.sum(table.discards, axis=-1, dtype=jnp.int32).astype(jnp.float32) / 20,
-            by_suit[1:].reshape(-1).astype(jnp.float32) / 15,
+            by_suit.reshape(-1).astype(jnp.float32) / 15,
         ]
     )
 
 
 def hand_per_tile(hand: Hand) -> Array:
-    """Describes each kind by what the hand holds and would be without it: float32[T, HAND_TILE]."""
-    counts = hand.counts.astype(jnp.float32)
-    best = jnp.min(hand.missing)
-    at_best = hand.missing == best
-    most = jnp.max(jnp.where(at_best, hand.accepting, 0)).astype(jnp.float32)
+    """Describes each kind by what the hand holds and would be without it: float32[20, T]."""
+    at_best, most = _best(hand)
     accepting = hand.accepting.astype(jnp.float32)
-    columns = [
+    rows = [
         *((hand.counts >= n).astype(jnp.float32) for n in (1, 2, 3, 4)),
-        *neighbours(counts / 4),
+        *neighbours(hand.counts.astype(jnp.float32) / 4),
         hand.melds.astype(jnp.float32) / 4,
         *((hand.missing == n).astype(jnp.float32) for n in range(8)),
         at_best.astype(jnp.float32),
         accepting / 40,
         at_best * (accepting - most) / (4 + 0.25 * most),
     ]
-    suits = np.arange(4)[:, None] == _SUIT[None]
+    return jnp.stack(rows)
+
+
+def hand_scalars(hand: Hand) -> Array:
+    """Describes the hand as a whole: float32[9]."""
+    _, most = _best(hand)
     own = (hand.counts + hand.melds)[None]
-    whole = [
-        jnp.sum(jnp.where(suits, own, 0), axis=-1, dtype=jnp.int32).astype(jnp.float32) / 17,
-        jnp.stack(
-            [
-                most / 40,
-                hand.num_melds.astype(jnp.float32) / 5,
-                hand.turn.astype(jnp.float32) / 20,
-                hand.drawable.astype(jnp.float32) / 56,
-                hand.locked.astype(jnp.float32),
-            ]
-        ),
+    by_suit = jnp.sum(jnp.where(_IN_SUIT, own, 0), axis=-1, dtype=jnp.int32)
+    others = [
+        most / 40,
+        hand.num_melds.astype(jnp.float32) / 5,
+        hand.turn.astype(jnp.float32) / 20,
+        hand.drawable.astype(jnp.float32) / 56,
+        hand.locked.astype(jnp.float32),
     ]
-    scalars = jnp.concatenate(whole)[None]
-    return jnp.concatenate(
-        [jnp.stack(columns, axis=-1), jnp.broadcast_to(scalars, (NUM_KINDS, scalars.shape[-1]))],
-        axis=-1,
-    )
+    return jnp.concatenate([by_suit.astype(jnp.float32) / 17, jnp.stack(others)])
+
+
+def _best(hand: Hand) -> tuple[Array, Array]:
+    """Marks the discards of the lowest deficiency, bool[T]; their most accepting, float32[]."""
+    at_best = hand.missing == jnp.min(hand.missing)
+    return at_best, jnp.max(jnp.where(at_best, hand.accepting, 0)).astype(jnp.float32)
 
 
 def neighbours(values: Array) -> list[Array]:

@@ -62,6 +62,7 @@ class PerTile(nn.Module):
         self.from_trunk = nn.Dense(self.width, use_bias=False)
         self.from_table = nn.Dense(self.width, use_bias=False)
         self.from_hand = nn.Dense(self.width, use_bias=False)
+        self.from_scalars = nn.Dense(self.width, use_bias=False)
         self.of_kind = nn.Embed(features.NUM_KINDS, self.width)
         self.hidden = nn.Dense(self.width)
         self.out = nn.Dense(1)
@@ -73,12 +74,14 @@ class PerTile(nn.Module):
     def table(self, table: Table) -> Array:
         """Returns the table's share of the first layer: float32[T, width]."""
         trunk = nn.relu(self.trunk(features.table_scalars(table)))
-        per_tile = self.from_table(features.table_per_tile(table))
+        per_tile = self.from_table(features.table_per_tile(table).T)
         return per_tile + self.from_trunk(trunk)[None] + self.of_kind.embedding
 
     def values(self, shared: Array, hand: Hand) -> Array:
         """Adds the hand's share and runs the head: float32[T]."""
-        x = nn.relu(shared + self.from_hand(features.hand_per_tile(hand)))
+        per_tile = self.from_hand(features.hand_per_tile(hand).T)
+        whole = self.from_scalars(features.hand_scalars(hand))
+        x = nn.relu(shared + per_tile + whole[None])
         x = nn.relu(self.hidden(x))
         return self.out(x)[:, 0]
 
