@@ -11,6 +11,7 @@ from tests.oracle import actions, legal
 from tests.oracle.legal import Question
 from tests.oracle.rules import Rules
 from tests.oracle.score import Items, Meld, payments, score
+from tests.oracle.tiles import FIRST_FLOWER
 from tests.oracle.wall import Wall, check, deal, num_dealt
 
 DEFAULT_RULES = Rules()
@@ -138,12 +139,29 @@ class Game:
             self._discard(action)
 
     def _deal(self, wall: list[int]) -> None:
-        """Deals, then has the dealer begin."""
-        for seat, dealt in enumerate(deal(wall, self.dealer, self.rules)):
-            for kind in dealt:
-                self.hands[seat][kind] += 1
-            if seat == self.dealer:
-                self.last_drawn = dealt[-1]
+        """Deals, replaces flowers, asks who is ready already; then the dealer begins."""
+        dealt = deal(wall, self.dealer, self.rules)
+        order = [(self.dealer + turn) % 4 for turn in range(4)]
+        while not self.terminated and any(kind >= FIRST_FLOWER for row in dealt for kind in row):
+            for seat in order:
+                self._replace_flowers(seat, dealt[seat])
+        for seat in order:
+            for kind in dealt[seat]:
+                self.hands[seat][kind] += kind < FIRST_FLOWER
+        self.last_drawn = dealt[self.dealer][-1]
+        if self.rules.tianting and not self.terminated:
+            self._ask(legal.ready_questions(self, order[1:]), after=self._do_nothing)
+
+    def _replace_flowers(self, seat: int, row: list[int]) -> None:
+        """Exposes and replaces a seat's dealt flowers once; new ones wait for the next round."""
+        for place in [place for place, kind in enumerate(row) if kind >= FIRST_FLOWER]:
+            self._expose(seat, row[place])
+            if self.terminated:
+                row.pop(place)
+                return
+            row[place] = self.wall.draw_replacement(seat)
+            if seat == self.dealer and place == self.rules.hand_tiles:
+                self.drawn_as = "flower"
 
     def _draw(self, seat: int) -> None:
         """Begins a turn with a tile from the head, or ends the hand if none may be drawn."""
@@ -155,10 +173,34 @@ class Game:
         self._take(seat, self.wall.draw(seat), "draw")
 
     def _take(self, seat: int, kind: int, drawn_as: str) -> None:
-        """Gives a drawn tile to a seat, whose turn goes on with it."""
+        """Gives a drawn tile to a seat, whose turn goes on with it; flowers are replaced."""
+        self.actor = seat
+        while kind >= FIRST_FLOWER:
+            self._expose(seat, kind)
+            if self.terminated or not self.wall.can_draw(seat):
+                self.terminated = True
+                return
+            kind, drawn_as = self.wall.draw_replacement(seat), "flower"
         self.hands[seat][kind] += 1
-        self.actor, self.last_drawn, self.drawn_as = seat, kind, drawn_as
+        self.last_drawn, self.drawn_as = kind, drawn_as
         self.barred = frozenset()
+
+    def _expose(self, seat: int, kind: int) -> None:
+        """Lays down a flower; the eighth may end the hand (Appendix A)."""
+        self.flowers[seat].append(kind - FIRST_FLOWER + 1)
+        others = [other for other in range(4) if other != seat]
+        if len(self.flowers[seat]) == 8:
+            self._end_specially("baxian", self.rules.baxian, seat, "self_draw", others)
+        for other in others:
+            if len(self.flowers[other]) == 7:
+                self._end_specially("qiqiangyi", self.rules.qiqiangyi, other, "rob_flower", [seat])
+
+    def _end_specially(
+        self, item: str, tai: int, winner: int, win_by: str, payers: list[int]
+    ) -> None:
+        """Ends the hand with a win that needs no complete hand, if the table knows it."""
+        if tai and tai >= self.rules.min_tai and not self.locked[winner]:
+            self._end_with(winner, win_by, payers, {item: tai})
 
     def _discard(self, kind: int) -> None:
         """Discards and asks the others."""
@@ -171,7 +213,13 @@ class Game:
         self.rivers[seat][kind] += 1
         self.history.append((seat, kind, kind == self.last_drawn))
         self.last_drawn = None
-        self._ask_about_discard(seat, kind)
+        if legal.may_declare_diting(self, seat):
+            self._ask(
+                legal.ready_questions(self, [seat]),
+                after=lambda: self._ask_about_discard(seat, kind),
+            )
+        else:
+            self._ask_about_discard(seat, kind)
 
     def _ask_about_discard(self, seat: int, kind: int) -> None:
         """Puts the questions about a discard; without a claim the next seat draws."""
@@ -198,6 +246,11 @@ class Game:
         """Draws the replacement for a kong that the actor has just laid down."""
         seat = self.actor
         self.has_call = True
+        if sum(form in ("kong", "ankong") for form, _ in self.melds[seat]) == 4:
+            others = [other for other in range(4) if other != seat]
+            self._end_specially("sigangpai", self.rules.sigangpai, seat, "self_draw", others)
+            if self.terminated:
+                return
         self.wall.keep_for_kong()
         self._take(seat, self.wall.draw_replacement(seat), drawn_as)
 
@@ -212,6 +265,8 @@ class Game:
         question = self._questions.pop(0)
         if action == actions.WIN:
             self.winners.append(question.seat)
+        elif action == actions.DECLARE:
+            self.ready[question.seat] = "diting" if self.history else "tianting"
         elif action != actions.PASS:
             self._claim(question.seat, action)
             return

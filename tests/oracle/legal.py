@@ -78,6 +78,25 @@ def win_questions(game: Game, giver: int, kind: int, win_by: str) -> list[Questi
     ]
 
 
+def ready_questions(game: Game, seats: list[int]) -> list[Question]:
+    """Lists who of `seats` is asked to declare ready (報聽)."""
+    return [
+        Question(seat, "ready", (actions.PASS, actions.DECLARE))
+        for seat in seats
+        if ready_waits(game, seat, game.hands[seat])
+    ]
+
+
+def may_declare_diting(game: Game, seat: int) -> bool:
+    """Tells whether a seat has just made its first discard, with no claim before it."""
+    return (
+        game.rules.diting > 0
+        and not game.ready[seat]
+        and sum(discarder == seat for discarder, _, _ in game.history) == 1
+        and all(form == "ankong" for melds in game.melds for form, _ in melds)
+    )
+
+
 def can_win(game: Game, seat: int, kind: int, win_by: str) -> bool:
     """Tells whether a win is legal: the shape, the lock, the least tai."""
     is_self_drawn = win_by == "self_draw"

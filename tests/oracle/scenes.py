@@ -1,8 +1,12 @@
-"""The situations that the flow facts F01 to F26 are about."""
+"""Situations that random play hardly ever meets.
+
+`SCENES` are those of the flow facts F01 to F26, `WINS` and `LOCKS` further ones under the default
+rules. Engines can be compared on all of them by replaying `Scene.play_all`.
+"""
 
 from tests.oracle.rules import Rules
 from tests.oracle.scripts import Scene
-from tests.oracle.walls import wall_with
+from tests.oracle.walls import wall_with, with_tile_at
 
 # Hands that only wait, or only hold what the scene needs; honors and far tiles fill them up.
 WAITS_5P = "123456789m 123s 46p EE"
@@ -96,5 +100,92 @@ SCENES = {
         wall_with(["5p 147m 147s 19pESWNCFP", CHOWS_5P, "55p 369m 369s ESFFFPPP", WAITS_5P]),
         rules=Rules(tail_no_calls=3),
         drift_to=3,
+    ),
+}
+
+# Complete but for 3p, with four E to be konged and a 9s to be paired.
+KONG_HAND = "EEEE 123456789m 12p 9s"
+OPEN_KONG_HAND = "555p 123456789m 12s 99p"
+
+WINS = {
+    "tianhu": Scene(wall_with(["123456789m 123p 123s E", "", "", ""], "E"), "0:win"),
+    "tianhu_of_triplets": Scene(
+        wall_with(["222444666m 222p 444p E", "", "", ""], "E"), "0:win", streak=2
+    ),
+    "dihu": Scene(wall_with(["", WAITS_GREEN, "", ""], "9s F"), "0:9s 1:win"),
+    "no_dihu_after_a_kong": Scene(
+        wall_with(["SSSS", WAITS_GREEN, "", ""], "9s F", replacements="W"),
+        "0:ankong-S 0:9s 1:win",
+    ),
+    "no_dihu_after_a_claim": Scene(
+        wall_with(["", WAITS_GREEN, "", "99s C"], "9s P F"),
+        "0:9s 3:pong 3:C 0:P 1:win",
+    ),
+    "renhu_after_discards_of_others": Scene(
+        wall_with(["", "", "", WAITS_GREEN], "9s N F"), "0:9s 1:N 2:F 3:win"
+    ),
+    "no_renhu_after_the_first_draw": Scene(
+        wall_with(["", "", WAITS_GREEN, ""], "9s N N F"), "0:9s 1:N 2:N 3:F 2:win"
+    ),
+    "no_renhu_for_the_dealer": Scene(
+        wall_with([WAITS_GREEN, "", "", ""], "9s F"), "0:9s 1:F 0:win"
+    ),
+    "gangkai": Scene(
+        wall_with([KONG_HAND, "", "", ""], "9s", replacements="3p"), "0:ankong-E 0:win"
+    ),
+    "gangkai_of_an_added_kong": Scene(
+        wall_with(["", "55p 123456789m 12s 99p E", "", ""], "5p W C N 5p", replacements="3s"),
+        "0:5p 1:pong 1:E 2:W 3:C 0:N 1:addkong-5p 1:win",
+    ),
+    "open_kong": Scene(
+        wall_with(["", OPEN_KONG_HAND, "", ""], "5p", replacements="3s"), "0:5p 1:kong 1:win"
+    ),
+    "own_kong_after_an_open_kong": Scene(
+        wall_with(["", "555p 9999m 123456m 12s E", "", ""], "5p", replacements="E 3s"),
+        "0:5p 1:kong 1:ankong-9m 1:win",
+    ),
+    "haidi": Scene(
+        with_tile_at(wall_with(["", "", "", WAITS_GREEN]), 119, "F"), "3:win", drift_to=0
+    ),
+    "haidi_on_a_replacement": Scene(
+        with_tile_at(wall_with(["", "", KONG_HAND, ""], replacements="3p"), 118, "9s"),
+        "2:ankong-E 2:win",
+        drift_to=1,
+    ),
+    "hedi": Scene(SCENES["last_discard"].wall, "3:F 0:win", drift_to=0),
+    "dealer_discards": Scene(
+        wall_with(["", "", WAITS_GREEN, ""], "9s N N N F"),
+        "0:9s 1:N 2:N 3:N 0:F 2:win",
+        streak=3,
+    ),
+}
+
+# A complete hand with four 1m; konging them leaves 23m, which 4m would complete.
+KONG_OR_WIN = "1111m 23m 456m 789m 123p E"
+
+LOCKS = {
+    "kong_declines_the_win": Scene(
+        wall_with([KONG_OR_WIN, "", "", ""], "E", replacements="4m"), "0:ankong-1m"
+    ),
+    "kong_then_incomplete": Scene(
+        wall_with([KONG_OR_WIN, "", "", ""], "E", replacements="9s"), "0:ankong-1m 0:9s"
+    ),
+    "declined_tianhu": Scene(wall_with(["123456789m 123p 123s E", "", "", ""], "E"), "0:1m"),
+    "pong_leaves_it_incomplete": Scene(
+        wall_with(["", "", "", WAITS_2M_5M], "2m E"), "0:2m 3:pass 1:E 3:pong 3:3m"
+    ),
+    "pong_leaves_it_complete": Scene(
+        wall_with(["", "55p 123456789m 123s EE", "", ""], "5p"), "0:5p 1:pass 1:pong 1:E"
+    ),
+    "own_discard_would_have_won": Scene(
+        # Seat 3 breaks its pair: complete before the discard, so the lock stays.
+        wall_with(["", "", "", WAITS_2M_5M], "2m P N 5m C C C 9s"),
+        "0:2m 3:pass 1:P 2:N 3:E",
+    ),
+    "lifted_then_won": Scene(
+        SCENES["passed_win"].wall, "0:2m 3:pass 1:5m 2:N 3:9s 0:C 1:C 2:C 3:win"
+    ),
+    "passed_robbery": Scene(
+        SCENES["rob_kong"].wall, SCENES["rob_kong"].script + " 1:pass", dealer=3
     ),
 }

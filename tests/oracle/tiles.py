@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 NUM_KINDS = 34
 FIRST_HONOR = 27
+FIRST_FLOWER = NUM_KINDS
 WINDS = (27, 28, 29, 30)
 DRAGONS = (31, 32, 33)
 NUM_COPIES = 4

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 
 from tests.oracle.rules import Rules
-from tests.oracle.tiles import parse_tiles
+from tests.oracle.tiles import name, parse_tiles, starts_chow
 from tests.oracle.wall import NUM_SEATS, deal, num_dealt
 
 
@@ -57,9 +57,48 @@ def wall_with(
     return [wanted[place] if place in wanted else next(filler) for place in range(total)]
 
 
+def with_tile_at(wall: list[int], place: int, tile: str) -> list[int]:
+    """Puts a tile at a place of the wall, in exchange for the last such tile in it."""
+    kind = parse_tiles(tile)[0]
+    other = len(wall) - 1 - wall[::-1].index(kind)
+    wall = list(wall)
+    wall[place], wall[other] = wall[other], wall[place]
+    return wall
+
+
 def random_wall(seed: int, rules: Rules | None = None) -> list[int]:
     """Shuffles a wall."""
     return wall_with(["", "", "", ""], rules=rules, seed=seed)
+
+
+def rich_wall(seed: int, rules: Rules | None = None) -> list[int]:
+    """Deals hands made of sets and fours of a kind, so that wins, kongs and locks are frequent.
+
+    Args:
+      seed: for the hands and for the order of all other tiles.
+      rules: the options; the dealer is seat 0.
+
+    Returns:
+      Kinds in draw order.
+    """
+    rules = rules or Rules()
+    rng = random.Random(seed)
+    left = [4] * 34
+    hands = []
+    for _ in range(NUM_SEATS):
+        kinds: list[int] = []
+        while len(kinds) < rules.hand_tiles:
+            kind, form = rng.randrange(34), rng.random()
+            group = [kind] * (4 if form < 0.1 else 3 if form < 0.35 else 2 if form < 0.5 else 1)
+            if form > 0.5 and starts_chow(kind):
+                group = [kind, kind + 1, kind + 2]
+            fits = all(group.count(tile) <= left[tile] for tile in group)
+            if fits and len(kinds) + len(group) <= rules.hand_tiles:
+                kinds += group
+                for tile in group:
+                    left[tile] -= 1
+        hands.append("".join(name(kind) for kind in kinds))
+    return wall_with(hands, rules=rules, seed=seed)
 
 
 def _placed(places: Sequence[int], text: str) -> dict[int, int]:
