@@ -1,5 +1,12 @@
-"""What a player is: a pure, batched function of what it sees. B = decisions at once."""
+"""What a player is: a pure, batched function of what it sees; and players by name.
 
+B = decisions at once, A = 109 actions.
+"""
+
+import dataclasses
+import difflib
+import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,6 +18,14 @@ Array = jax.Array
 Params = Any  # a pytree of arrays
 
 
+class Explanation(NamedTuple):
+    """Why a player would act as it does; NaN (0 tiles) for what is not legal."""
+
+    q: Array  # float32[B,A]  value before any search
+    value: Array  # float32[B,A]  what decides: the highest is played
+    accepting: Array  # int32[B,A]  unseen tiles that bring the hand nearer afterwards
+
+
 class Policy(NamedTuple):
     """A player.
 
@@ -18,8 +33,90 @@ class Policy(NamedTuple):
     and a mask for each of B decisions (leading axis B everywhere) and returns int32[B] legal ids.
     It is pure, and each decision depends on its own row alone, so that a game's course does not
     depend on the batch it is played in.
+
+    `explain(params, observation)`, where there is one, tells what decides, of a batch as well.
     """
 
     name: str
     params: Params
     act: Callable[[Params, Array, Observation, Array], Array]
+    explain: Callable[[Params, Observation], Explanation] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Agent:
+    """Where a player is made: `module.make(**options)`, imported when asked for."""
+
+    module: str
+    about: str
+
+
+# Every player by name; its options are the keyword arguments of its `make`.
+AGENTS = {
+    "random": _Agent("agents.random", "each legal action with equal chance"),
+    "greedy": _Agent("agents.greedy", "lowest deficiency, then most accepting tiles"),
+    "expectimax": _Agent("agents.search.handmade", "search with a hand-made leaf value"),
+}
+
+
+def names() -> tuple[str, ...]:
+    """Lists the players that `load` knows."""
+    return tuple(AGENTS)
+
+
+def load(name: str) -> Policy:
+    """Makes a player by name, such as `greedy` or `expectimax:depth=1,alpha=0.6`.
+
+    Args:
+      name: a name of `names()`; after a colon, options as `key=value`, separated by commas.
+
+    Returns:
+      The player, named as given.
+
+    Raises:
+      ValueError: no such player or option, or a value that the option cannot take; the message
+        says which are allowed.
+    """
+    base, _, text = name.partition(":")
+    if base not in AGENTS:
+        raise ValueError(_unknown("agent", base, names()))
+    make = importlib.import_module(AGENTS[base].module).make
+    return make(**_parse_options(base, text, make))._replace(name=name)
+
+
+def _parse_options(base: str, text: str, make: Callable[..., Policy]) -> dict[str, Any]:
+    """Reads `key=value,...` by the keyword arguments of `make` and their defaults' types."""
+    defaults = {
+        key: parameter.default for key, parameter in inspect.signature(make).parameters.items()
+        if isinstance(parameter.default, (bool, int, float, str))
+    }
+    found: dict[str, Any] = {}
+    for item in filter(None, text.split(",")):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if key not in defaults:
+            raise ValueError(_unknown(f"option of agent {base!r}", key, tuple(defaults)))
+        if not equals or key in found:
+            raise ValueError(f"Agent options are key=value, each once, not {item!r} in {text!r}.")
+        found[key] = _parse_value(f"{base}:{key}", value, defaults[key])
+    return found
+
+
+def _parse_value(where: str, text: str, default: Any) -> Any:
+    """Reads a value of the type that the default has."""
+    if isinstance(default, bool):
+        if text.lower() not in ("true", "false"):
+            raise ValueError(f"{where} is true or false, not {text!r}.")
+        return text.lower() == "true"
+    try:
+        return type(default)(text)
+    except ValueError:
+        kind = {int: "a whole number", float: "a number"}[type(default)]
+        raise ValueError(f"{where} is {kind} such as {default}, not {text!r}.") from None
+
+
+def _unknown(what: str, given: str, allowed: tuple[str, ...]) -> str:
+    """Words the refusal of a name, with the nearest one that exists."""
+    if not allowed:
+        return f"There is no {what} named {given!r}: it has none."
+    near = difflib.get_close_matches(given, allowed, n=1, cutoff=0.0)
+    return f"No {what} is named {given!r}; did you mean {near[0]!r}? Known: {', '.join(allowed)}."

@@ -87,6 +87,54 @@ def missing() -> Missing:
     return Missing(key.astype(np.uint8), rows)
 
 
+class Joins(NamedTuple):
+    """How the missing tiles of two parts of a hand combine: a few hundred rows, closed under it.
+
+    The rows of `missing` come first, so that a suit's key is also its row here. J = rows.
+    """
+
+    pair: np.ndarray  # uint16[J, J]     the row of two parts together
+    lacks: np.ndarray  # uint8[6, J, J]  tiles missing from two parts, by melds laid down
+
+
+@functools.cache
+def joins() -> Joins:
+    """Joins all rows of `missing`, and the rows so made, until no new one appears."""
+    rows = missing().rows.astype(np.uint64)
+    places = {number: place for place, number in enumerate(_as_numbers(rows).tolist())}
+    pair = np.zeros((0, 0), np.int64)
+    while len(pair) < len(rows):
+        joined = _as_numbers(_min_plus(rows[:, None], rows[None]))
+        distinct, inverse = np.unique(joined, return_inverse=True)
+        for number in distinct.tolist():
+            places.setdefault(number, len(places))
+        pair = np.array([places[n] for n in distinct.tolist()])[inverse].reshape(joined.shape)
+        rows = np.array(list(places), np.uint64)[:, None] >> _ROW_SHIFTS & np.uint64(31)
+    with_pair = rows[:, MAX_SETS + 1 :]  # by sets wanted
+    lacks = np.stack([with_pair[pair, MAX_SETS - melds] for melds in range(MAX_SETS + 1)])
+    return Joins(pair.astype(np.uint16), lacks.astype(np.uint8))
+
+
+_ROW_SHIFTS = np.arange(12, dtype=np.uint64) * np.uint64(5)
+
+
+def _as_numbers(rows: np.ndarray) -> np.ndarray:
+    """Writes rows uint64[..., 12], which stay below 32, as one number each: uint64[...]."""
+    return np.sum(rows << _ROW_SHIFTS, axis=-1, dtype=np.uint64)
+
+
+def _min_plus(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Shares sets and pair out between two parts at best: [..., 12] from the parts' rows."""
+    sets = MAX_SETS + 1
+    bare = [[a[..., i] + b[..., n - i] for i in range(n + 1)] for n in range(sets)]
+    paired = [
+        [a[..., sets + i] + b[..., n - i] for i in range(n + 1)]
+        + [a[..., i] + b[..., sets + n - i] for i in range(n + 1)]
+        for n in range(sets)
+    ]
+    return np.stack([np.minimum.reduce(ways) for ways in bare + paired], axis=-1)
+
+
 def _triplets(ranks: int) -> list[int]:
     """Lists the codes of the triplets."""
     return [3 * 5**r for r in range(ranks)]

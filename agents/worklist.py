@@ -1,0 +1,54 @@
+"""Work for some lanes of a batch only: under vmap every lane pays for what one of them needs.
+
+N = lanes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+Array = jax.Array
+Tree = Any  # a pytree of arrays with leading axis N
+
+
+def map_where(fn: Callable[[Tree], Tree], wanted: Array, lanes: Tree, block: int) -> Tree:
+    """Evaluates a function on the lanes that want it, block by block.
+
+    Args:
+      fn: takes a block of lanes, leading axis `block`, and returns as many results.
+      wanted: bool[N].
+      lanes: pytree of [N, ...].
+      block: lanes evaluated at once; the last block is filled up with lanes nobody reads.
+
+    Returns:
+      Pytree of [N, ...]: the results, zero where not wanted. Do not vmap this: a batch of loops
+      runs as long as its longest.
+    """
+    total = wanted.shape[0]
+    block = min(block, total)
+    order = jnp.nonzero(wanted, size=total, fill_value=0)[0].astype(jnp.int32)
+    order = jnp.concatenate([order, jnp.zeros(block, jnp.int32)])
+    count = jnp.sum(wanted, dtype=jnp.int32)
+
+    def take(index: Array) -> Tree:
+        return jax.tree.map(lambda x: x[index], lanes)
+
+    def is_left(carry: tuple[Array, Tree]) -> Array:
+        return carry[0] < count
+
+    def one_block(carry: tuple[Array, Tree]) -> tuple[Array, Tree]:
+        start, results = carry
+        index = jax.lax.dynamic_slice(order, (start,), (block,))
+        is_last = start + jnp.arange(block, dtype=jnp.int32) < count
+        target = jnp.where(is_last, index, total)
+        found = fn(take(index))
+        results = jax.tree.map(
+            lambda all_, new: all_.at[target].set(new, mode="drop"), results, found
+        )
+        return start + block, results
+
+    shapes = jax.eval_shape(lambda: fn(take(order[:block])))
+    zeros = jax.tree.map(lambda s: jnp.zeros((total, *s.shape[1:]), s.dtype), shapes)
+    return jax.lax.while_loop(is_left, one_block, (jnp.int32(0), zeros))[1]
