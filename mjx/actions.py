@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mjx import tiles
-from mjx.packed import BITS, RANKS
+from mjx.packed import BITS, RANKS, along
 
 Array = jax.Array
 
@@ -54,12 +54,13 @@ def call_bit(action: int) -> int:
 
 def unpack(words: Array) -> Array:
     """Spreads legal words uint32[..., 5] into a mask bool[..., NUM_ACTIONS]."""
-    return (words[..., _WORD] >> _SHIFT) & 1 > 0
+    spread = words[..., _WORD]
+    return (spread >> along(_SHIFT, spread)) & 1 > 0
 
 
 def pack(mask: Array) -> Array:
     """Gathers a mask bool[..., NUM_ACTIONS] into legal words uint32[..., 5]."""
-    bits = mask.astype(jnp.uint32) << _SHIFT
+    bits = mask.astype(jnp.uint32) << along(_SHIFT, mask)
     words = [jnp.sum(bits[..., _WORD == w], axis=-1, dtype=jnp.uint32) for w in range(5)]
     return jnp.stack(words, axis=-1)
 

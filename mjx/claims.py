@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from mjx import actions, packed
-from mjx.rules import Rules
 
 Array = jax.Array
 

@@ -20,7 +20,8 @@ _OFFSETS = np.array([0, 0, 0, tables.HONOUR_OFFSET], np.int32)
 
 def suit_codes(hand: Array) -> Array:
     """Returns the table indices of the four suits of a hand uint32[..., 4]: int32[..., 4]."""
-    return packed.code(hand) + _OFFSETS
+    codes = packed.code(hand)
+    return codes + packed.along(_OFFSETS, codes)
 
 
 def is_win(hand: Array) -> Array:

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from mjx import actions, packed, state as st
+from mjx import actions, packed
+from mjx import state as st
 from mjx.rules import DEFAULT, Rules
 from mjx.state import State
 
@@ -76,7 +77,7 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
     )
     kongs_pending = state.robbing & (np.arange(packed.NUM_KINDS) == state.pending)
     order = np.arange(st.MAX_DISCARDS)
-    said = order < state.num_discards
+    said = state.num_discards > order
     history = state.history.astype(jnp.int32)
     return Observation(
         hand=hands[0],

@@ -25,6 +25,14 @@ _KIND_SUIT = np.arange(NUM_KINDS, dtype=np.int32) // RANKS
 _KIND_SHIFT = (BITS * (np.arange(NUM_KINDS) % RANKS)).astype(np.uint32)
 
 
+def along(row: np.ndarray, array: Array) -> Array:
+    """Repeats a row [N] over the leading axes of an array [..., N], which no operator does here.
+
+    Silent rank promotion is an error in the tests.
+    """
+    return jnp.broadcast_to(row, array.shape)
+
+
 def suit_of(kind: Array) -> Array:
     """Returns the suit 0-3 of a kind."""
     return kind // RANKS
@@ -65,7 +73,8 @@ def mark_in(marks: Array, kind: Array) -> Array:
 def is_in(kind_set: Array, kind: Array) -> Array:
     """Tells whether a kind set uint32[..., 4] holds a kind (false for `NONE`): bool[...]."""
     suit, rank = kind // RANKS, (kind % RANKS).astype(jnp.uint32)
-    held = jnp.where(jnp.expand_dims(suit, -1) == _SUITS, kind_set, jnp.uint32(0))
+    suits = along(_SUITS, kind_set)
+    held = jnp.where(jnp.expand_dims(suit, -1) == suits, kind_set, jnp.uint32(0))
     return (jnp.sum(held, axis=-1, dtype=jnp.uint32) >> rank) & 1 > 0
 
 
@@ -92,7 +101,8 @@ def code(word: Array) -> Array:
 
 def from_counts(counts: Array) -> Array:
     """Packs counts int[34] of each kind into a hand uint32[4]."""
-    shifted = jnp.asarray(counts).astype(jnp.uint32) << _KIND_SHIFT
+    counts = jnp.asarray(counts).astype(jnp.uint32)
+    shifted = counts << along(_KIND_SHIFT, counts)
     parts = [
         jnp.sum(shifted[..., RANKS * s : RANKS * s + RANKS], axis=-1, dtype=jnp.uint32)
         for s in range(NUM_SUITS)
@@ -102,12 +112,14 @@ def from_counts(counts: Array) -> Array:
 
 def to_counts(hand: Array) -> Array:
     """Unpacks a hand uint32[..., 4] into counts int8[..., 34]."""
-    return ((hand[..., _KIND_SUIT] >> _KIND_SHIFT) & 7).astype(jnp.int8)
+    words = hand[..., _KIND_SUIT]
+    return ((words >> along(_KIND_SHIFT, words)) & 7).astype(jnp.int8)
 
 
 def kinds_to_bools(kind_set: Array) -> Array:
     """Unpacks a kind set uint32[..., 4] into bool[..., 34]."""
-    return (kind_set[..., _KIND_SUIT] >> (_KIND_SHIFT // BITS)) & 1 > 0
+    masks = kind_set[..., _KIND_SUIT]
+    return (masks >> along(_KIND_SHIFT // BITS, masks)) & 1 > 0
 
 
 def num_tiles(word: Array) -> Array:

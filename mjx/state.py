@@ -104,7 +104,8 @@ def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
     """
     blocks = wall[: DEALT - 1].reshape(4, NUM_SEATS, 4)  # round, place from the dealer, tile
     by_place = jnp.swapaxes(blocks, 0, 1).reshape(NUM_SEATS, 16)
-    counts = jnp.sum(by_place[:, :, None] == np.arange(tiles.NUM_KINDS), axis=1, dtype=jnp.int32)
+    is_kind = by_place[:, :, None] == np.arange(tiles.NUM_KINDS)[None, None, :]
+    counts = jnp.sum(is_kind, axis=1, dtype=jnp.int32)
     at_rest = jnp.roll(packed.from_counts(counts), dealer, axis=0)  # seat s sits at place s-dealer
     last = wall[DEALT - 1].astype(jnp.int32)
     is_dealer = np.arange(NUM_SEATS) == dealer

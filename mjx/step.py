@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mjx import actions, claims, hand, packed, score, state as st
+from mjx import actions, claims, hand, packed, score
+from mjx import state as st
 from mjx.actions import call_bit
 from mjx.rules import DEFAULT, Rules
 from mjx.stage import stage

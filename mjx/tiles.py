@@ -75,7 +75,7 @@ def counts_of(kinds: Iterable[int]) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def format(counts: Sequence[int]) -> str:  # noqa: A001  (the pair of `parse`)
+def format(counts: Sequence[int]) -> str:
     """Writes counts of the 34 kinds as a hand string; the inverse of `parse`.
 
     Raises:

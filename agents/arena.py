@@ -1,0 +1,333 @@
+"""Matches of two agents, two seats against two, in mirrored pairs.
+
+A *pair* is one wall and dealer played twice with the sides exchanged. Dealer, seating and round
+wind rotate over the pairs. All chance is keyed by the seed, the pair and the number of decisions
+made in the hand, never by side or batch: an agent against itself gives exactly zero, and the
+figures do not depend on how the hands are spread over the lanes.
+
+Each turn of the loop takes half of the lanes, all of them waiting for one agent. With every lane
+in play one of the two agents always has that many waiting, so no batch holds idle rows until the
+last hands run out.
+
+L = lanes (hands in play), R = rows of a batch of decisions, C = hands dealt at once, P = 4 seats.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import struct
+
+from agents.policy import Params, Policy
+from mjx import actions, score
+from mjx import state as st
+from mjx.observe import Observation, observe
+from mjx.rules import DEFAULT, Rules
+from mjx.state import State
+from mjx.step import advance, init
+
+Array = jax.Array
+
+MAX_LANES = 256
+A, B, EITHER = 0, 1, 2  # whose decisions a batch takes
+# The seats of a where the sides are not exchanged: opposite, then the two ways to be adjacent.
+_SEATINGS = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1]], bool)
+_WALL, _PLAY = 0, 1  # what the key of a pair is used for
+
+
+class Hands(NamedTuple):
+    """What came of N pairs; axis 1 tells whether the sides were exchanged."""
+
+    is_a: np.ndarray  # bool[N,2,P]     seats played by a
+    ending: np.ndarray  # int32[N,2]      how the hand ended (mjx.state)
+    winner: np.ndarray  # int32[N,2]      -1 without one
+    actor: np.ndarray  # int32[N,2]      who discarded or konged last
+    tai: np.ndarray  # int32[N,2]      of the win, without the dealer's; 0 without one
+    points: np.ndarray  # float32[N,2,P]
+
+
+class Match(NamedTuple):
+    """All hands of a match, and what a decision of each side takes."""
+
+    hands: Hands
+    seconds_per_decision: tuple[float, float] | None  # of a and of b; None without a clock
+
+
+class Lanes(struct.PyTreeNode):
+    """Hands in play. A lane without a hand has game -1 and a finished state."""
+
+    state: State  # [L, ...]
+    game: Array  # int32[L]     2 * pair + (1 if the sides are exchanged)
+    num_decisions: Array  # int32[L]     made in the hand so far
+
+
+class Batch(NamedTuple):
+    """Decisions to be made by one agent."""
+
+    lane: Array  # int32[R]     where each row comes from
+    is_real: Array  # bool[R]      false: the row only fills the batch
+    key: Array  # key[R]
+    observation: Observation  # [R, ...]
+
+
+class Status(NamedTuple):
+    """How the lanes stand."""
+
+    waiting: Array  # int32[2]     for a decision of a, of b
+    num_finished: Array  # int32[]      hands that ended and are not yet recorded
+    num_free: Array  # int32[]      lanes that could take a new hand
+    num_illegal: Array  # int32[]      illegal actions of the last batch
+
+
+def match(
+    a: Policy,
+    b: Policy,
+    pairs: int,
+    seed: int,
+    rules: Rules = DEFAULT,
+    lanes: int | None = None,
+    clock: Callable[[], float] | None = None,
+    report: Callable[[int, int], object] | None = None,
+) -> Match:
+    """Plays mirrored pairs of hands.
+
+    Args:
+      a: one agent.
+      b: the other; where it is the same object, decisions of both are taken together.
+      pairs: walls, each played twice; 2 or more, since an interval needs two.
+      seed: 0 or more; the same seed gives the same hands.
+      rules: the table's rules.
+      lanes: hands in play at once, even; by default all of them up to `MAX_LANES`.
+      clock: tells the time in seconds; with it the agents are timed, after a warm-up.
+      report: called with the hands finished and the hands in all, whenever some are dealt.
+
+    Raises:
+      ValueError: a number out of range.
+      RuntimeError: an agent chose an illegal action.
+    """
+    num_lanes = check(pairs, seed, lanes)
+    num_games, root = 2 * pairs, jax.random.key(seed)
+    num_rows, chunk = num_lanes // 2, max(1, num_lanes // 8)
+    clocked = _Clocked((a, b), clock)
+    records: list[dict[str, np.ndarray]] = []
+    side, num_dealt, num_done = A, 0, 0
+    table = _empty(num_lanes, rules)
+    status = jax.device_get(_status(table))
+    while num_done < num_games:
+        has_room = num_dealt < num_games and status.num_free >= chunk
+        if has_room or status.num_finished >= chunk or not status.waiting.any():
+            games = np.arange(num_dealt, num_dealt + chunk, dtype=np.int32)
+            games = np.where(games < num_games, games, np.int32(-1))
+            table, record, status = _deal(table, games, root, rules=rules)
+            records.append(jax.device_get(record))
+            num_dealt = min(num_dealt + chunk, num_games)
+            num_done += int((records[-1]["game"] >= 0).sum())
+            if report is not None:
+                report(num_done, num_games)
+        else:
+            side = A if status.waiting[A] >= status.waiting[B] else B
+            taken = np.int32(EITHER if a is b else side)
+            batch = _take(table, taken, root, num_rows=num_rows, rules=rules)
+            action = clocked.act(side, batch)
+            table, status = _put(table, batch, action, rules=rules)
+        status = jax.device_get(status)
+        if status.num_illegal:
+            raise RuntimeError(f"The agent {(a, b)[side].name!r} chose an illegal action.")
+    return Match(_hands(records, pairs), clocked.seconds_per_decision)
+
+
+def deal_one(game: Array, root: Array, rules: Rules) -> State:
+    """Deals a game by its id int32[] from the key of the match; -1 gives a finished state."""
+    state = init(_key(root, game, _WALL), rules, dealer_of(game), round_wind_of(game))
+    return state.replace(terminated=game < 0)
+
+
+def seats_of_a(game: Array) -> Array:
+    """Returns the seats that a plays in a game: bool[..., P] of int32[...] ids."""
+    pair = game // 2
+    seating = jnp.asarray(_SEATINGS)[pair // st.NUM_SEATS % len(_SEATINGS)]
+    return seating ^ (game % 2 == 1)[..., None]
+
+
+def dealer_of(game: Array) -> Array:
+    """Returns the seat that deals in a game: int32[...]."""
+    return game // 2 % st.NUM_SEATS
+
+
+def round_wind_of(game: Array) -> Array:
+    """Returns the round wind of a game, which turns after all seatings and dealers: int32[...]."""
+    return game // 2 // (st.NUM_SEATS * len(_SEATINGS)) % st.NUM_SEATS
+
+
+class _Clocked:
+    """Lets the agents act and counts what it took; no time is taken without a clock."""
+
+    def __init__(self, agents: tuple[Policy, Policy], clock: Callable[[], float] | None) -> None:
+        self._agents, self._clock = agents, clock
+        self._is_one = agents[A] is agents[B]
+        self._is_warm = [False, False]
+        self._seconds, self._decisions = [0.0, 0.0], [0, 0]
+
+    def act(self, side: int, batch: Batch) -> Array:
+        """Chooses the actions of a batch: int32[R]."""
+        side = A if self._is_one else side
+        params, act = self._agents[side].params, self._agents[side].act
+        if self._clock is None:
+            return _act(params, batch, act=act)
+        jax.block_until_ready(batch)
+        if not self._is_warm[side]:  # compile before the clock runs
+            jax.block_until_ready(_act(params, batch, act=act))
+            self._is_warm[side] = True
+        start = self._clock()
+        action = jax.block_until_ready(_act(params, batch, act=act))
+        self._seconds[side] += self._clock() - start
+        self._decisions[side] += int(jax.device_get(batch.is_real).sum())
+        return action
+
+    @property
+    def seconds_per_decision(self) -> tuple[float, float] | None:
+        """Seconds in `act` for each decision made, of a and of b; None without a clock."""
+        if self._clock is None:
+            return None
+        a, b = (
+            took / max(made, 1) for took, made in zip(self._seconds, self._decisions, strict=True)
+        )
+        return (a, a) if self._is_one else (a, b)
+
+
+@functools.partial(jax.jit, static_argnames="act")
+def _act(params: Params, batch: Batch, act: Callable) -> Array:
+    """Asks an agent for the actions of a batch: int32[R]."""
+    observation = batch.observation
+    return act(params, batch.key, observation, observation.legal_action_mask)
+
+
+@functools.partial(jax.jit, static_argnames=("num_rows", "rules"))
+def _take(table: Lanes, side: Array, root: Array, num_rows: int, rules: Rules) -> Batch:
+    """Gathers decisions of one side, or of EITHER, those of the youngest hands first."""
+    wanted = _is_live(table) & ((_side_to_act(table) == side) | (side == EITHER))
+    order = jnp.argsort(jnp.where(wanted, table.num_decisions, np.iinfo(np.int32).max))[:num_rows]
+    is_real = wanted[order]
+    lane = jnp.where(is_real, order, order[0])
+    state = jax.tree.map(lambda leaf: leaf[lane], table.state)
+    seen = jax.vmap(lambda one: observe(one, one.current_player, rules))(state)
+    key = jax.vmap(lambda game, count: jax.random.fold_in(_key(root, game, _PLAY), count))(
+        table.game[lane], table.num_decisions[lane]
+    )
+    return Batch(lane, is_real, key, seen)
+
+
+@functools.partial(jax.jit, static_argnames="rules")
+def _put(table: Lanes, batch: Batch, action: Array, rules: Rules) -> tuple[Lanes, Status]:
+    """Carries out the decisions of a batch."""
+    before = jax.tree.map(lambda leaf: leaf[batch.lane], table.state)
+    is_legal = jax.vmap(actions.is_legal)(before.legal, action)
+    after = jax.vmap(lambda state, one: advance(state, one, rules))(
+        before, jnp.where(is_legal, action, jnp.int32(actions.PASS))
+    )
+    place = jnp.where(batch.is_real, batch.lane, len(table.game))
+    table = table.replace(
+        state=_scatter(table.state, place, after),
+        num_decisions=table.num_decisions.at[place].add(1, mode="drop"),
+    )
+    return table, _status(table, jnp.sum(batch.is_real & ~is_legal, dtype=jnp.int32))
+
+
+@functools.partial(jax.jit, static_argnames="rules")
+def _deal(
+    table: Lanes, games: Array, root: Array, rules: Rules
+) -> tuple[Lanes, dict[str, Array], Status]:
+    """Records finished hands, as many as `games` at most, and deals those in their place."""
+    is_ended = table.state.terminated
+    rank = jnp.where(is_ended, jnp.where(table.game >= 0, 0, 1), 2)  # finished hands first
+    lane = jnp.argsort(rank)[: len(games)]
+    state = jax.tree.map(lambda leaf: leaf[lane], table.state)
+    tai = jax.vmap(lambda one: score.total(score.win_of(one, rules), rules))(state)
+    record = {
+        "game": jnp.where(is_ended[lane], table.game[lane], -1),
+        "ending": state.ending,
+        "winner": state.winner,
+        "actor": state.actor,
+        "tai": jnp.where(state.winner >= 0, tai, 0),
+        "points": jax.vmap(lambda one: score.settle(one, rules))(state),
+    }
+    place = jnp.where(is_ended[lane], lane, len(table.game))
+    new = jax.vmap(lambda game: deal_one(game, root, rules))(games)
+    table = Lanes(
+        state=_scatter(table.state, place, new),
+        game=table.game.at[place].set(games, mode="drop"),
+        num_decisions=table.num_decisions.at[place].set(0, mode="drop"),
+    )
+    return table, record, _status(table)
+
+
+PROGRAMS = (_act, _take, _put, _deal)  # all that a match compiles
+
+
+def _key(root: Array, game: Array, use: int) -> Array:
+    """Returns the key of a pair for one use."""
+    return jax.random.fold_in(jax.random.fold_in(root, game // 2), use)
+
+
+def _empty(num_lanes: int, rules: Rules) -> Lanes:
+    """Makes lanes without hands."""
+    shapes = jax.eval_shape(lambda key: init(key, rules), jax.random.key(0))
+    state = jax.tree.map(lambda leaf: jnp.zeros((num_lanes, *leaf.shape), leaf.dtype), shapes)
+    return Lanes(
+        state=state.replace(terminated=jnp.ones(num_lanes, bool)),
+        game=jnp.full(num_lanes, -1, jnp.int32),
+        num_decisions=jnp.zeros(num_lanes, jnp.int32),
+    )
+
+
+def _scatter(table: State, place: Array, rows: State) -> State:
+    """Writes rows [R, ...] at their places of [L, ...]; a place of L is dropped."""
+    return jax.tree.map(lambda old, new: old.at[place].set(new, mode="drop"), table, rows)
+
+
+def _is_live(table: Lanes) -> Array:
+    """Marks the lanes whose hand goes on: bool[L]."""
+    return ~table.state.terminated
+
+
+def _side_to_act(table: Lanes) -> Array:
+    """Returns A or B for each lane: int32[L]."""
+    mover = table.state.current_player[:, None] == np.arange(st.NUM_SEATS)[None]
+    return jnp.where(jnp.any(seats_of_a(table.game) & mover, axis=-1), A, B)
+
+
+def _status(table: Lanes, num_illegal: Array | int = 0) -> Status:
+    """Counts how the lanes stand."""
+    is_live, side = _is_live(table), _side_to_act(table)
+    waiting = jnp.stack([jnp.sum(is_live & (side == one), dtype=jnp.int32) for one in (A, B)])
+    return Status(
+        waiting=waiting,
+        num_finished=jnp.sum(~is_live & (table.game >= 0), dtype=jnp.int32),
+        num_free=jnp.sum(~is_live, dtype=jnp.int32),
+        num_illegal=jnp.asarray(num_illegal, jnp.int32),
+    )
+
+
+def _hands(records: list[dict[str, np.ndarray]], pairs: int) -> Hands:
+    """Puts the records in the order of the games."""
+    joined = {name: np.concatenate([record[name] for record in records]) for name in records[0]}
+    game = joined.pop("game")
+    order = np.argsort(game)[(game < 0).sum() :]
+    assert np.array_equal(game[order], np.arange(2 * pairs)), "every game is recorded once"
+    is_a = np.asarray(seats_of_a(jnp.arange(2 * pairs, dtype=jnp.int32)))
+    fields = {name: value[order] for name, value in joined.items()} | {"is_a": is_a}
+    return Hands(**{k: v.reshape(pairs, 2, *v.shape[1:]) for k, v in fields.items()})
+
+
+def check(pairs: int, seed: int, lanes: int | None) -> int:
+    """Refuses numbers that no match can have; returns the number of lanes."""
+    if not 2 <= pairs < 2**29:
+        raise ValueError(f"pairs is 2 or more (an interval needs two), not {pairs}.")
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"seed is a whole number from 0 to 2**32 - 1, not {seed}.")
+    if lanes is not None and (lanes < 2 or lanes % 2):
+        raise ValueError(f"lanes is an even number, 2 or more, not {lanes}.")
+    return min(2 * pairs, lanes or MAX_LANES)
