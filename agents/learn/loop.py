@@ -19,7 +19,8 @@ from agents.learn.config import Config
 from agents.learn.dqn import Transition
 from agents.learn.networks import QNetwork
 from agents.learn.replay import Replay
-from agents.learn.selfplay import Decide, Game, Tally
+from agents.learn.selfplay import Decide, Decision, Game, Tally
+from mjx.observe import Observation
 
 Array = jax.Array
 Params = Any
@@ -116,18 +117,14 @@ def play(
     """Plays `selfplay.steps` decisions of each game and stores the transitions."""
     chance = epsilon(state.iteration, config)
 
-    def of_target(observation: Any, mask: Array) -> selfplay.Decision:
-        return decide(state.target_params, observation, mask)
-
-    def one_game(game: Game, key: Array) -> tuple[Game, Transition, Array, Tally]:
-        return selfplay.play(
-            game, key, chance, of_target, config.learning.discount, config.selfplay
-        )
+    def of_target(observations: Observation, masks: Array) -> Decision:
+        return decide(state.target_params, observations, masks)
 
     def one_step(carry: tuple[Game, Replay], key: Array) -> tuple[tuple[Game, Replay], Tally]:
         games, buffer = carry
-        keys = jax.random.split(key, config.selfplay.games)
-        games, transitions, valid, tally = jax.vmap(one_game)(games, keys)
+        games, transitions, valid, tally = selfplay.play(
+            games, key, chance, of_target, config.learning.discount, config.selfplay
+        )
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), transitions)
         return (games, replay.add(buffer, flat, valid.reshape(-1))), _sums(tally)
 

@@ -31,13 +31,13 @@ _seats = np.arange(st.NUM_SEATS)
 
 
 class Decision(NamedTuple):
-    """What a search says about one decision."""
+    """What a search says about decisions."""
 
-    action: Array  # int32[]     its choice
-    value: Array  # float32[]   what it expects of it, in points
+    action: Array  # int32[G]     its choice
+    value: Array  # float32[G]   what it expects of it, in points
 
 
-Decide = Callable[[Params, Observation, Array], Decision]  # (params, observation, mask)
+Decide = Callable[[Params, Observation, Array], Decision]  # (params, [G] observations, masks)
 
 
 class Pending(struct.PyTreeNode):
@@ -88,7 +88,7 @@ def deal(key: Array, rules: Rules = DEFAULT) -> State:
 
 
 def play(
-    game: Game,
+    games: Game,
     key: Array,
     epsilon: Array,
     decide: Callable[[Observation, Array], Decision],
@@ -96,43 +96,57 @@ def play(
     config: SelfPlayConfig,
     rules: Rules = DEFAULT,
 ) -> tuple[Game, Transition, Array, Tally]:
-    """Plays one decision of one table, and deals anew if it ends the hand.
+    """Plays one decision at each of G tables, and deals anew where it ends the hand.
 
     Args:
-      game: the table.
+      games: the tables, [G, ...].
       key: typed key.
       epsilon: float32[] chance of a random action; a win is never passed up by chance.
-      decide: the player of all four seats.
+      decide: the player of all four seats, of G decisions at once.
       discount: of each seat's next discard.
       config: which reward.
-      rules: the table's rules.
+      rules: the tables' rules.
 
     Returns:
-      The table; K transitions; which of them are real, bool[K]; the tally.
+      The tables; transitions [G, K, ...]; which of them are real, bool[G,K]; tallies [G].
     """
-    explore_key, deal_key = jax.random.split(key)
-    seat = game.state.current_player
-    observation = observe.observe(game.state, seat, rules)
-    mask = observation.legal_action_mask
-    decision = decide(observation, mask)
-    action = explore(explore_key, decision.action, mask, epsilon)
-    after = step.step(game.state, action, rules)
-
-    opened, transitions, valid = book(
-        game.pending,
-        seat,
-        action,
-        features.view_of(observation),
-        decision.value / POINTS,
-        after.rewards / POINTS,
-        after.terminated,
-        discount,
-        config.reward_share if config.reward == "expectimax" else 0.0,
+    num_games = games.state.current_player.shape[0]
+    observations = jax.vmap(lambda state: observe.observe(state, state.current_player, rules))(
+        games.state
     )
-    fresh = Game(deal(deal_key, rules), _no_pending())
-    played = Game(after, opened)
-    game = jax.tree.map(lambda new, old: jnp.where(after.terminated, new, old), fresh, played)
-    return game, transitions, valid, _tally(after, action, valid)
+    decisions = decide(observations, observations.legal_action_mask)
+    share = config.reward_share if config.reward == "expectimax" else 0.0
+
+    def one(
+        game: Game, key: Array, observation: Observation, decision: Decision
+    ) -> tuple[Game, Transition, Array, Tally]:
+        explore_key, deal_key = jax.random.split(key)
+        mask = observation.legal_action_mask
+        action = explore(explore_key, decision.action, mask, epsilon)
+        after = step.step(game.state, action, rules)
+        pending, transitions, valid = book(
+            game.pending,
+            game.state.current_player,
+            action,
+            features.view_of(observation),
+            decision.value / POINTS,
+            after.rewards / POINTS,
+            after.terminated,
+            discount,
+            share,
+        )
+        game = _next_hand(Game(after, pending), deal_key, rules)
+        return game, transitions, valid, _tally(after, action, valid)
+
+    keys = jax.random.split(key, num_games)
+    return jax.vmap(one)(games, keys, observations, decisions)
+
+
+def _next_hand(game: Game, key: Array, rules: Rules) -> Game:
+    """Deals the next hand where this one has ended."""
+    fresh = Game(deal(key, rules), _no_pending())
+    ended = game.state.terminated
+    return jax.tree.map(lambda new, old: jnp.where(ended, new, old), fresh, game)
 
 
 def explore(key: Array, action: Array, mask: Array, epsilon: Array) -> Array:
