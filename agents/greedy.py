@@ -52,11 +52,19 @@ def make() -> Policy:
     def explain(params, observation):
         del params
         mask = observation.legal_action_mask
-        score, accepting = _scores(observation, mask)
+        score, _ = _scores(observation, mask)
         value = jnp.where(mask, score, jnp.nan).astype(jnp.float32)
-        return Explanation(value, value, jnp.where(mask, accepting, 0))
+        return Explanation(value, value, accepting_after(observation, mask))
 
     return Policy("greedy", (), act, explain)
+
+
+def accepting_after(observation: Observation, legal: Array) -> Array:
+    """Counts the unseen tiles that bring the hand nearer after each action: int32[B, A].
+
+    After a claim, those after its best discard; 0 for what is not legal and after a win.
+    """
+    return jnp.where(legal, _scores(observation, legal)[1], 0)
 
 
 def _scores(observation: Observation, legal: Array) -> tuple[Array, Array]:
@@ -69,54 +77,48 @@ def _scores(observation: Observation, legal: Array) -> tuple[Array, Array]:
 
 def _hands_to_discard(observation: Observation, tiles: options.Own, legal: Array) -> _Left:
     """Looks at each discard of the own turn and after each claim: [B, 5, T]."""
-    claimed = jax.vmap(options.after_claims)(tiles, observation.pending)
-    hands = jax.tree.map(
-        lambda now, then: jnp.concatenate([now[:, None], then], axis=1), tiles, claimed
-    )
     wanted = jnp.concatenate(
         [observation.pending[:, None] < 0, legal[:, np.array(options.CLAIMS)]], axis=1
     )
-    return _look(lambda own: distance.after_discards(own.hand, own.num_melds), wanted, hands, observation)
+
+    def find(own: options.Own, pending: Array, option: Array) -> distance.AfterDiscards:
+        claimed = options.after_claims(own, pending)
+        hands = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b])[option], own, claimed)
+        return distance.after_discards(hands.hand, hands.num_melds)
+
+    return _look(find, wanted, observation, tiles)
 
 
 def _hands_at_rest(observation: Observation, tiles: options.Own, legal: Array) -> _Left:
     """Looks at the hand as it is, after an open kong, and after concealed kongs: [B, 2 + T]."""
-    concealed = jax.vmap(options.after_concealed_kongs)(tiles)
-    opened = jax.vmap(options.after_open_kong)(tiles, observation.pending)
-    hands = jax.tree.map(
-        lambda now, then, many: jnp.concatenate([now[:, None], then[:, None], many], axis=1),
-        tiles,
-        opened,
-        concealed,
-    )
-    kongs = slice(actions.CONCEALED_KONG, actions.ADDED_KONG)
+    kongs = legal[:, actions.CONCEALED_KONG : actions.ADDED_KONG]
     wanted = jnp.concatenate(
-        [
-            observation.pending[:, None] >= 0,
-            legal[:, actions.OPEN_KONG, None],
-            legal[:, kongs],
-        ],
-        axis=1,
+        [observation.pending[:, None] >= 0, legal[:, actions.OPEN_KONG, None], kongs], axis=1
     )
-    return _look(lambda own: distance.at_rest(own.hand, own.num_melds), wanted, hands, observation)
+
+    def find(own: options.Own, pending: Array, option: Array) -> distance.AtRest:
+        opened = options.after_open_kong(own, pending)
+        kong = options.after_concealed_kong(own, jnp.maximum(option - 2, 0))
+        hands = jax.tree.map(lambda *each: jnp.stack(each)[jnp.minimum(option, 2)], own, opened, kong)
+        return distance.at_rest(hands.hand, hands.num_melds)
+
+    return _look(find, wanted, observation, tiles)
 
 
-def _look(find, wanted: Array, hands: options.Own, observation: Observation) -> _Left:
-    """Finds deficiency and accepting unseen tiles of the hands wanted, bool[B, N]."""
+def _look(find, wanted: Array, observation: Observation, tiles: options.Own) -> _Left:
+    """Finds deficiency and accepting unseen tiles of the options wanted, bool[B, N]."""
     num_options = wanted.shape[1]
-    unseen = jnp.repeat(observation.unseen.astype(jnp.int32), num_options, axis=0)
-    lanes = jax.tree.map(
-        lambda x: x.reshape(-1, *x.shape[2:]), options.keep(wanted, hands)
-    )
 
-    def count(block) -> _Left:
-        own, unseen = block
-        found = jax.vmap(find)(own)
-        weights = unseen.reshape(unseen.shape[0], *(1,) * (found.accepting.ndim - 2), -1)
-        accepting = jnp.sum(found.accepting * weights, axis=-1, dtype=jnp.int32)
-        return _Left(found.deficiency, accepting)
+    def count(lane: Array) -> _Left:
+        decision, option = lane // num_options, lane % num_options
+        one = jax.tree.map(lambda x: x[decision], (tiles, observation.pending, observation.unseen))
+        found = jax.vmap(find)(one[0], one[1], option)
+        accepting = jax.vmap(lambda kinds, unseen: kinds.astype(jnp.int8) @ unseen)
+        counted = accepting(found.accepting, one[2])
+        return _Left(found.deficiency, counted.astype(jnp.int32))
 
-    left = map_where(count, wanted.reshape(-1), (lanes, unseen), _BLOCK)
+    lanes = jnp.arange(wanted.size, dtype=jnp.int32)
+    left = map_where(count, wanted.reshape(-1), lanes, _BLOCK)
     return jax.tree.map(lambda x: x.reshape(*wanted.shape, *x.shape[1:]), left)
 
 

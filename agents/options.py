@@ -15,7 +15,6 @@ from mjx.observe import Observation
 Array = jax.Array
 
 CLAIMS = (actions.CHOW_LOW, actions.CHOW_MIDDLE, actions.CHOW_HIGH, actions.PONG)
-_KINDS = np.arange(packed.NUM_KINDS, dtype=np.int32)
 
 
 class Own(NamedTuple):
@@ -63,38 +62,25 @@ def after_open_kong(tiles: Own, pending: Array) -> Own:
     return Own(tiles.hand - 3 * unit, tiles.chows, sets, tiles.num_melds + 1)
 
 
-def after_concealed_kongs(tiles: Own) -> Own:
-    """Lays down a concealed kong of each kind: leading axis T, at rest, a replacement to come."""
-    units = jax.vmap(_one)(_KINDS)
-    return Own(
-        tiles.hand - 4 * units,
-        jnp.broadcast_to(tiles.chows, units.shape),
-        tiles.sets + np.uint32(st.CONCEALED_KONG) * units,
-        jnp.broadcast_to(tiles.num_melds + 1, units.shape[:1]),
-    )
+def after_concealed_kong(tiles: Own, kind: Array) -> Own:
+    """Lays down a concealed kong of a kind, int32[]: at rest, a replacement to be drawn."""
+    unit = _one(kind)
+    sets = tiles.sets + np.uint32(st.CONCEALED_KONG) * unit
+    return Own(tiles.hand - 4 * unit, tiles.chows, sets, tiles.num_melds + 1)
 
 
-def after_added_kongs(tiles: Own) -> Own:
-    """Adds each kind to its pong: leading axis T, at rest, a replacement to come."""
-    units = jax.vmap(_one)(_KINDS)
-    return Own(
-        tiles.hand - units,
-        jnp.broadcast_to(tiles.chows, units.shape),
-        tiles.sets + np.uint32(st.KONG - st.PONG) * units,
-        jnp.broadcast_to(tiles.num_melds, units.shape[:1]),
-    )
+def after_added_kong(tiles: Own, kind: Array) -> Own:
+    """Adds a kind, int32[], to its pong: at rest, a replacement to be drawn."""
+    unit = _one(kind)
+    sets = tiles.sets + np.uint32(st.KONG - st.PONG) * unit
+    return Own(tiles.hand - unit, tiles.chows, sets, tiles.num_melds)
+
+
+def keep(wanted: Array, tiles: Own) -> Own:
+    """Empties a hand that nobody wants, bool[], which may hold what no table knows: as `tiles`."""
+    return jax.tree.map(lambda x: jnp.where(wanted, x, jnp.zeros_like(x)), tiles)
 
 
 def _one(kind: Array) -> Array:
     """Makes a hand of one tile: uint32[S]."""
     return packed.in_suit(packed.suit_of(kind), packed.tile(kind))
-
-
-def keep(wanted: Array, tiles: Own) -> Own:
-    """Empties the hands nobody wants, which may hold nonsense that no table knows: as `tiles`."""
-
-    def one(field: Array) -> Array:
-        mask = wanted.reshape(wanted.shape + (1,) * (field.ndim - wanted.ndim))
-        return jnp.where(mask, field, jnp.zeros_like(field))
-
-    return jax.tree.map(one, tiles)
