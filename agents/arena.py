@@ -179,7 +179,8 @@ class _Clocked:
             return _act(params, batch, act=act)
         jax.block_until_ready(batch)
         if not self._is_warm[side]:  # compile before the clock runs
-            jax.block_until_ready(_act(params, batch, act=act))
+            rehearsal = batch._replace(key=jax.random.clone(batch.key))
+            jax.block_until_ready(_act(params, rehearsal, act=act))
             self._is_warm[side] = True
         start = self._clock()
         action = jax.block_until_ready(_act(params, batch, act=act))
@@ -224,7 +225,7 @@ def _take(table: Lanes, side: Array, root: Array, num_rows: int, rules: Rules) -
 def _put(table: Lanes, batch: Batch, action: Array, rules: Rules) -> tuple[Lanes, Status]:
     """Carries out the decisions of a batch."""
     before = jax.tree.map(lambda leaf: leaf[batch.lane], table.state)
-    is_legal = jax.vmap(actions.is_legal)(before.legal, action)
+    is_legal = jax.vmap(lambda state, one: actions.is_legal(state.legal, one))(before, action)
     after = jax.vmap(lambda state, one: advance(state, one, rules))(
         before, jnp.where(is_legal, action, jnp.int32(actions.PASS))
     )
