@@ -5,10 +5,12 @@ touches the disk.
     runs/NAME/checkpoints/N/     everything after N iterations: `params` apart from the `rest`
     runs/NAME/metrics.jsonl      one line for every `log_every` iterations, and for each match
     runs/NAME/results.json       the matches at the end
+    runs/NAME/tensorboard/       the metrics again, where tensorboardX is installed
 """
 
 import importlib.metadata
 import json
+import math
 import os
 import pathlib
 from collections.abc import Callable
@@ -22,12 +24,8 @@ from agents.learn.loop import TrainState
 
 Params = Any
 
-CONFIG, METRICS, RESULTS, CHECKPOINTS = (
-    "config.json",
-    "metrics.jsonl",
-    "results.json",
-    "checkpoints",
-)
+CONFIG, METRICS, RESULTS = "config.json", "metrics.jsonl", "results.json"
+CHECKPOINTS, TENSORBOARD = "checkpoints", "tensorboard"
 _VERSIONED = ("jax", "flax", "optax", "orbax-checkpoint", "numpy")
 
 
@@ -66,6 +64,7 @@ class Run:
                 self.folder / CONFIG, {"config": to_dict(config), "versions": versions}
             )
         self._manager = _manager(self.folder, keep=2)
+        self._board = _board(self.folder, self._manager.latest_step())
 
     def restore(self, init: Callable[[], TrainState]) -> TrainState | None:
         """Returns the newest checkpoint, or None before the first; drops later metrics.
@@ -85,7 +84,9 @@ class Run:
         return restored["rest"].replace(params=restored["params"])
 
     def save(self, state: TrainState) -> None:
-        """Writes a checkpoint; it counts only once it is whole."""
+        """Writes a checkpoint; it counts only once it is whole. Does nothing if it is there."""
+        if self._manager.latest_step() == int(state.iteration):
+            return
         params, rest = _split(state)
         args = ocp.args.Composite(
             params=ocp.args.StandardSave(params), rest=ocp.args.StandardSave(rest)
@@ -94,9 +95,14 @@ class Run:
         self._manager.wait_until_finished()
 
     def log(self, line: dict[str, float | int]) -> None:
-        """Appends a line of metrics, with the iteration under `iteration`."""
+        """Appends a line of metrics, with the iteration under `iteration`; NaN becomes null."""
+        clean = {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in line.items()}
         with (self.folder / METRICS).open("a") as file:
-            file.write(json.dumps(line) + "\n")
+            file.write(json.dumps(clean) + "\n")
+        if self._board is not None:
+            for name, value in clean.items():
+                if value is not None and name != "iteration":
+                    self._board.add_scalar(name, value, int(line["iteration"]))
 
     def metrics(self) -> list[dict[str, float]]:
         """Reads all metrics; a last line that was cut off in writing is left out."""
@@ -117,6 +123,8 @@ class Run:
     def close(self) -> None:
         """Ends all writing."""
         self._manager.close()
+        if self._board is not None:
+            self._board.close()
 
     def _drop_metrics_after(self, iteration: int) -> None:
         """Forgets the metrics of iterations that will be run again."""
@@ -138,7 +146,9 @@ def read_config(folder: str | os.PathLike[str]) -> Config:
     try:
         return from_dict(json.loads(path.read_text())["config"])
     except (ConfigError, json.JSONDecodeError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{path} is not the config of a run of this version: {error}") from error
+        raise CheckpointError(
+            f"{path} is not the config of a run of this version: {error}"
+        ) from error
 
 
 def read_params(folder: str | os.PathLike[str], init: Callable[[], Params]) -> Params:
@@ -165,7 +175,7 @@ def read_params(folder: str | os.PathLike[str], init: Callable[[], Params]) -> P
         except (ValueError, KeyError, FileNotFoundError) as error:
             raise CheckpointError(
                 f"The checkpoint of {folder} at iteration {step} does not hold the network that "
-                f"its {CONFIG} describes: {str(error).splitlines()[0]}"
+                f"its {CONFIG} describes: {str(error).splitlines()[0][:200]}"
             ) from error
     finally:
         manager.close()
@@ -197,6 +207,15 @@ def _manager(folder: pathlib.Path, keep: int | None) -> ocp.CheckpointManager:
     """Opens a run's checkpoints."""
     options = ocp.CheckpointManagerOptions(max_to_keep=keep, enable_async_checkpointing=False)
     return ocp.CheckpointManager(folder / CHECKPOINTS, options=options)
+
+
+def _board(folder: pathlib.Path, step: int | None) -> Any:
+    """Opens TensorBoard's log where tensorboardX is installed; drops what comes after `step`."""
+    try:
+        import tensorboardX
+    except ImportError:
+        return None
+    return tensorboardX.SummaryWriter(str(folder / TENSORBOARD), purge_step=(step or 0) + 1)
 
 
 def _others(path: pathlib.Path) -> str:

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agents import policy
+
 
 class ConfigError(ValueError):
     """A setting that does not exist, has the wrong type, or cannot be."""
@@ -38,12 +40,14 @@ class NetworkConfig:
 class SearchConfig:
     """The search that chooses the actions in self-play and in `expectimax_ddqn`."""
 
-    depth: int = 1
-    alpha: float = 0.2  # the share of the tiles in hand that are searched as discards
+    depth: int = 1  # layers of one discard and one draw in the own turn; 0 is the network alone
+    claim_depth: int = 0  # layers for claims and passes: a pass is 34 trees
+    alpha: float = 0.2  # the share of the tiles in hand that are tried as discards
 
     def __post_init__(self) -> None:
         """Refuses searches that cannot be."""
-        _within("search.depth", self.depth, 0, 3)
+        _within("search.depth", self.depth, 0, 4)
+        _within("search.claim_depth", self.claim_depth, 0, 4)
         _within("search.alpha", self.alpha, 1e-3, 1.0)
 
 
@@ -100,17 +104,20 @@ class LearningConfig:
 class EvaluationConfig:
     """Matches against other agents, in mirrored pairs of hands."""
 
-    every: int = 200  # iterations between short matches
-    pairs: int = 100  # of each short match
-    final_pairs: int = 500  # of each match at the end
-    searched_pairs: int = 100  # of each match at the end in which both sides search
-    opponents: tuple[str, ...] = ("random", "greedy", "expectimax:depth=1")  # at the end
+    every: int = 100  # iterations between short matches of the network alone
+    pairs: int = 128  # of each short match
+    opponents: tuple[str, ...] = ("random", "greedy")  # of the network alone
+    final_pairs: int = 512  # of each match of the network alone, at the end
+    searched_pairs: int = 128  # of each match with the search, at the end
+    searched_opponents: tuple[str, ...] = ("expectimax:depth=1",)
 
     def __post_init__(self) -> None:
         """Refuses impossible values."""
         _within("evaluation.every", self.every, 1, 1 << 30)
         for name in ("pairs", "final_pairs", "searched_pairs"):
             _within(f"evaluation.{name}", getattr(self, name), 2, 1 << 20)
+        for opponent in (*self.opponents, *self.searched_opponents):
+            policy.load(opponent)  # raises a ValueError that says what is allowed
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,6 @@ class Trainer(NamedTuple):
 
     network: QNetwork
     init: Callable[[], TrainState]
-    first_params: Callable[[], Params]  # the untrained network's
     run: Callable[[TrainState], tuple[TrainState, dict[str, Array]]]  # `log_every` iterations
 
 
@@ -62,12 +61,9 @@ def make(config: Config, decide_with: Callable[[QNetwork], Decide]) -> Trainer:
     optimiser = make_optimiser(config)
     decide = decide_with(network)
 
-    def first_params() -> Params:
-        return network.init(jax.random.fold_in(jax.random.key(config.seed), 0))
-
     def init() -> TrainState:
         key = jax.random.key(config.seed)
-        params = first_params()
+        params = first_params(network, config)
         deal_keys = jax.random.split(jax.random.fold_in(key, 1), config.selfplay.games)
         blank = features.blank_view()
         row = Transition(blank, jnp.int8(0), jnp.float32(0), jnp.float32(0), blank)
@@ -93,7 +89,12 @@ def make(config: Config, decide_with: Callable[[QNetwork], Decide]) -> Trainer:
         state, metrics = lax.scan(iterate, state, None, length=config.log_every)
         return state, summary(metrics, state, config)
 
-    return Trainer(network, init, first_params, run)
+    return Trainer(network, init, run)
+
+
+def first_params(network: QNetwork, config: Config) -> Params:
+    """Returns the untrained network's parameters."""
+    return network.init(jax.random.fold_in(jax.random.key(config.seed), 0))
 
 
 def make_optimiser(config: Config) -> optax.GradientTransformation:
@@ -111,9 +112,7 @@ def epsilon(iteration: Array, config: Config) -> Array:
     return play.epsilon_start + done * (play.epsilon_end - play.epsilon_start)
 
 
-def play(
-    state: TrainState, key: Array, decide: Decide, config: Config
-) -> tuple[TrainState, Tally]:
+def play(state: TrainState, key: Array, decide: Decide, config: Config) -> tuple[TrainState, Tally]:
     """Plays `selfplay.steps` decisions of each game and stores the transitions."""
     chance = epsilon(state.iteration, config)
 
@@ -177,9 +176,7 @@ def learn(
     return lax.cond(state.replay.size >= learning.warmup, warm, cold, state)
 
 
-def summary(
-    metrics: dict[str, Array], state: TrainState, config: Config
-) -> dict[str, Array]:
+def summary(metrics: dict[str, Array], state: TrainState, config: Config) -> dict[str, Array]:
     """Turns the metrics of some iterations into rates and means; NaN where nothing happened."""
     total = {
         name.removeprefix("play/"): jnp.sum(value)
