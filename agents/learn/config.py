@@ -178,7 +178,7 @@ def parse(arguments: Sequence[str], default_file: pathlib.Path) -> Config:
         arguments = [f"--config_path={default_file}", *arguments]
     try:
         path = _config_path(arguments)
-        _refuse_unknown_keys(yaml.safe_load(path.read_text()) or {}, path)
+        _refuse_unknown_keys(yaml.safe_load(path.read_text()), path)
         with contextlib.redirect_stderr(io.StringIO()) as complaint:
             try:
                 return draccus.parse(Config, args=arguments)
@@ -260,7 +260,7 @@ def _refuse_unknown_options(arguments: Sequence[str]) -> None:
 def _refuse_unknown_keys(values: Any, path: pathlib.Path) -> None:
     """Refuses a key of a file that names no field."""
     if not isinstance(values, dict):
-        raise ConfigError(f"{path} holds no settings, but {type(values).__name__}.")
+        raise ConfigError(f"{path} holds no settings: {values!r}.")
     allowed = _fields()
     sections = {name.split(".")[0] for name in allowed if "." in name}
     for name, value in _flat(values):
@@ -293,7 +293,7 @@ def _config_path(arguments: Sequence[str]) -> pathlib.Path:
 
 
 def _innermost(error: BaseException) -> str:
-    """Returns the message of an error, or of the ValueError a field's own check raised."""
+    """Returns the message of a field's own check where there is one, else the library's."""
     cause = error.__cause__
-    is_check = isinstance(cause, ValueError) and type(cause) is ValueError
-    return str(cause) if is_check and cause.args else str(error)
+    is_check = type(cause) is ValueError and "instantiate" in str(error)
+    return str(cause if is_check else error)

@@ -18,7 +18,8 @@ from agents.learn import features
 from agents.learn.config import SelfPlayConfig
 from agents.learn.dqn import Transition
 from agents.learn.features import View
-from mjx import actions, observe, state as st, step
+from mjx import actions, observe, step
+from mjx import state as st
 from mjx.observe import Observation
 from mjx.rules import DEFAULT, Rules
 from mjx.state import State
