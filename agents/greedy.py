@@ -99,7 +99,9 @@ def _hands_at_rest(observation: Observation, tiles: options.Own, legal: Array) -
     def find(own: options.Own, pending: Array, option: Array) -> distance.AtRest:
         opened = options.after_open_kong(own, pending)
         kong = options.after_concealed_kong(own, jnp.maximum(option - 2, 0))
-        hands = jax.tree.map(lambda *each: jnp.stack(each)[jnp.minimum(option, 2)], own, opened, kong)
+        hands = jax.tree.map(
+            lambda *each: jnp.stack(each)[jnp.minimum(option, 2)], own, opened, kong
+        )
         return distance.at_rest(hands.hand, hands.num_melds)
 
     return _look(find, wanted, observation, tiles)

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mjx import actions, packed, state as st
+from mjx import actions, packed
+from mjx import state as st
 from mjx.observe import Observation
 
 Array = jax.Array

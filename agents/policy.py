@@ -89,7 +89,8 @@ def load(name: str) -> Policy:
 def _parse_options(base: str, text: str, make: Callable[..., Policy]) -> dict[str, Any]:
     """Reads `key=value,...` by the keyword arguments of `make` and their defaults' types."""
     defaults = {
-        key: parameter.default for key, parameter in inspect.signature(make).parameters.items()
+        key: parameter.default
+        for key, parameter in inspect.signature(make).parameters.items()
         if isinstance(parameter.default, (bool, int, float, str))
     }
     found: dict[str, Any] = {}

@@ -73,6 +73,12 @@ def is_legal(words: Array, action: Array) -> Array:
     return in_range & ((word >> jnp.asarray(_SHIFT)[index]) & 1 > 0)
 
 
+def id_at(word: Array, bit: Array) -> Array:
+    """Returns the action that a bit of the legal words stands for: int32[]."""
+    of_tile = tiles.NUM_KINDS * (bit % BITS) + RANKS * word + bit // BITS
+    return jnp.where(word == CALL_WORD, CHOW_LOW + bit, of_tile)
+
+
 def to_text(action: int) -> str:
     """Names an action, such as `discard 5m` or `pong`; the inverse of `from_text`.
 

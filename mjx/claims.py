@@ -2,7 +2,7 @@
 
 A queue is a `uint32` of questions, asked from the lowest bit: bits 0-2, the wins in turn order
 from the actor; bit 3, the one seat that can pong or kong; bit 4, the next seat's chows. P = 4
-seats, S = 4 suits.
+seats; `words` are the seats' tiles in the suit of the kind in question.
 """
 
 import jax
@@ -10,51 +10,51 @@ import jax.numpy as jnp
 import numpy as np
 
 from mjx import actions, packed
+from mjx.seats import NUM_SEATS, SeatHands, Words
 
 Array = jax.Array
 
-NUM_SEATS = 4
 WIN_QUESTIONS, PONG_QUESTION, CHOW_QUESTION = 0b111, 0b1000, 0b10000
-_CHOWS = actions.call_bit(actions.CHOW_LOW) * 0b111
-_seats = np.arange(NUM_SEATS)
+_NOTHING = np.uint32(0)
 
 
-def win_questions(waits: Array, locked: Array, actor: Array, kind: Array) -> Array:
+def win_questions(waits: SeatHands, locked: Array, actor: Array, kind: Array) -> Array:
     """Queues the seats that may win on a kind: uint32[].
 
     Args:
-      waits: uint32[P, S] kind sets.
-      locked: bool[P] seats that may not win.
+      waits: kind sets of the seats.
+      locked: uint32[] seats that may not win, bit = seat.
       actor: int32[] who discarded or konged it.
       kind: int32[].
     """
-    may_win = packed.is_in(waits, jnp.broadcast_to(kind, (NUM_SEATS,))) & ~locked
-    return _sum_bits(may_win, (_seats - actor - 1) % NUM_SEATS, below=3)
+    rank = (kind % packed.RANKS).astype(jnp.uint32)
+    queue = _NOTHING
+    for seat, kinds in enumerate(waits.column(packed.suit_of(kind))):
+        may_win = (kinds >> rank) & ~(locked >> seat) & 1
+        place = ((seat - 1 - actor) % NUM_SEATS).astype(jnp.uint32)
+        queue = queue | (may_win << place)
+    return queue & np.uint32(WIN_QUESTIONS)  # place 3 is the actor
 
 
-def call_questions(hands: Array, actor: Array, kind: Array, num_drawable: Array) -> Array:
+def call_questions(words: Words, actor: Array, kind: Array, num_drawable: Array) -> Array:
     """Queues the seats that may pong, kong or chow a discard: uint32[].
 
     Nothing may be called once the wall is empty.
     """
-    words = words_of_kind(hands, kind)
-    others = _seats != actor
-    pong = jnp.any((packed.count_in(words, kind) >= 2) & others)
-    chow = chow_bits(_pick(words, (actor + 1) % NUM_SEATS), kind) > 0
-    queue = jnp.where(pong, np.uint32(PONG_QUESTION), np.uint32(0)) | jnp.where(
-        chow, np.uint32(CHOW_QUESTION), np.uint32(0)
-    )
-    return jnp.where(num_drawable > 0, queue, np.uint32(0))
+    pong = ponger(words, actor, kind) >= 0
+    chow = chow_bits(packed.choose(_next(actor), words), kind) > 0
+    queue = jnp.where(pong, np.uint32(PONG_QUESTION), _NOTHING)
+    queue = queue | jnp.where(chow, np.uint32(CHOW_QUESTION), _NOTHING)
+    return jnp.where(num_drawable > 0, queue, _NOTHING)
 
 
-def asked_seat(queue: Array, hands: Array, actor: Array, kind: Array) -> Array:
-    """Returns the seat that the lowest question goes to: int32[]; meaningless for an empty queue."""
-    lowest = queue & (~queue + 1)
-    winner = (actor + 1 + jax.lax.population_count(lowest - 1).astype(jnp.int32)) % NUM_SEATS
-    held = packed.count_in(words_of_kind(hands, kind), kind)
-    ponger = jnp.sum(jnp.where((held >= 2) & (_seats != actor), _seats, 0), dtype=jnp.int32)
-    is_win, is_pong = lowest <= WIN_QUESTIONS, lowest == PONG_QUESTION
-    return jnp.where(is_win, winner, jnp.where(is_pong, ponger, (actor + 1) % NUM_SEATS))
+def asked_seat(queue: Array, words: Words, actor: Array, kind: Array) -> Array:
+    """Returns the seat of the lowest question: int32[]; meaningless for an empty queue."""
+    lowest = lowest_question(queue)
+    place = (lowest >> 1).astype(jnp.int32)  # 0, 1, 2 for the win questions 1, 2, 4
+    to_win = (actor + 1 + place) % NUM_SEATS
+    to_call = jnp.where(lowest == PONG_QUESTION, ponger(words, actor, kind), _next(actor))
+    return jnp.where(lowest <= WIN_QUESTIONS, to_win, to_call)
 
 
 def answers(queue: Array, word: Array, kind: Array, num_drawable: Array) -> Array:
@@ -66,50 +66,40 @@ def answers(queue: Array, word: Array, kind: Array, num_drawable: Array) -> Arra
       kind: int32[] the tile in question.
       num_drawable: int32[] tiles that may still be drawn; a kong needs one.
     """
-    lowest = queue & (~queue + 1)
-    kong = jnp.where(
-        (packed.count_in(word, kind) >= 3) & (num_drawable > 0),
-        np.uint32(actions.call_bit(actions.OPEN_KONG)),
-        np.uint32(0),
-    )
-    calls = jnp.where(
-        lowest <= WIN_QUESTIONS,
-        np.uint32(actions.call_bit(actions.WIN)),
-        jnp.where(
-            lowest == PONG_QUESTION,
-            np.uint32(actions.call_bit(actions.PONG)) | kong,
-            chow_bits(word, kind),
-        ),
-    )
+    lowest = lowest_question(queue)
+    may_kong = (packed.count_in(word, kind) >= 3) & (num_drawable > 0)
+    kong = jnp.where(may_kong, np.uint32(actions.call_bit(actions.OPEN_KONG)), _NOTHING)
+    pong = np.uint32(actions.call_bit(actions.PONG)) | kong
+    win = np.uint32(actions.call_bit(actions.WIN))
+    calls = jnp.where(lowest == PONG_QUESTION, pong, chow_bits(word, kind))
+    calls = jnp.where(lowest <= WIN_QUESTIONS, win, calls)
     return calls | np.uint32(actions.call_bit(actions.PASS))
 
 
+def lowest_question(queue: Array) -> Array:
+    """Returns the question to be asked now, its bit alone: uint32[]."""
+    return queue & (~queue + 1)
+
+
+def ponger(words: Words, actor: Array, kind: Array) -> Array:
+    """Returns the one seat that holds two or more of a kind another threw, or -1: int32[]."""
+    found = jnp.int32(-1)
+    for seat, word in enumerate(words):
+        can_pong = (packed.count_in(word, kind) >= 2) & (actor != seat)
+        found = jnp.where(can_pong, seat, found)
+    return found
+
+
 def chow_bits(word: Array, kind: Array) -> Array:
-    """Lists the chows a suit's word can make with a kind: uint32[] of call bits; none of honours."""
+    """Lists the chows a suit's word makes with a kind: uint32[] of call bits; none of honours."""
     # The ranks two below to two above the kind, moved to the bottom of the word.
-    near = (packed.at_least(word, 1) << (2 * packed.BITS)) >> _shift(kind)
+    near = (packed.at_least(word, 1) << (2 * packed.BITS)) >> packed.shift_of(kind)
     below_2, below_1, above_1, above_2 = (near >> (packed.BITS * i) for i in (0, 1, 3, 4))
     low, middle, high = above_1 & above_2, below_1 & above_1, below_2 & below_1
     bits = (low & 1) | ((middle & 1) << 1) | ((high & 1) << 2)
-    return jnp.where(packed.suit_of(kind) < 3, bits, np.uint32(0))
+    return jnp.where(packed.suit_of(kind) < 3, bits, _NOTHING)
 
 
-def words_of_kind(hands: Array, kind: Array) -> Array:
-    """Picks each hand's word in the suit of a kind: uint32[P]."""
-    return packed.word_of(hands, packed.suit_of(kind))
-
-
-def _shift(kind: Array) -> Array:
-    """Returns the bit of a kind in its word: uint32."""
-    return (packed.BITS * (kind % packed.RANKS)).astype(jnp.uint32)
-
-
-def _pick(per_seat: Array, seat: Array) -> Array:
-    """Picks one seat's entry of uint32[P]."""
-    return jnp.sum(jnp.where(_seats == seat, per_seat, np.uint32(0)), dtype=jnp.uint32)
-
-
-def _sum_bits(flags: Array, places: Array, below: int) -> Array:
-    """Sets bit places[i] for each flag whose place is below a bound: uint32[]."""
-    bits = jnp.uint32(1) << places.astype(jnp.uint32)
-    return jnp.sum(jnp.where(flags & (places < below), bits, np.uint32(0)), dtype=jnp.uint32)
+def _next(seat: Array) -> Array:
+    """Returns the seat whose turn follows."""
+    return (seat + 1) % NUM_SEATS

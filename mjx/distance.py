@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mjx import hand as hands, packed, tables
+from mjx import hand as hands
+from mjx import packed, tables
 from mjx.tiles import NUM_KINDS, NUM_SUITS
 
 Array = jax.Array

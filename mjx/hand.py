@@ -6,6 +6,7 @@ at rest holds 16 - 3M concealed tiles, and 17 - 3M with the tile just drawn. G =
 """
 
 import functools
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -48,15 +49,28 @@ def waits(hand: Array) -> Array:
     Returns:
       Kind set uint32[4], empty if the hand is not ready.
     """
-    entries = _wins_table()[suit_codes(hand)]
-    bare = (entries >> tables.COMPLETE) & 1
-    paired = (entries >> tables.COMPLETE_WITH_PAIR) & 1
-    other_bare = jnp.sum(bare, axis=-1, keepdims=True, dtype=jnp.uint32) - bare
-    other_paired = jnp.sum(paired, axis=-1, keepdims=True, dtype=jnp.uint32) - paired
+    return jnp.stack(waits_of_words(tuple(hand)))
+
+
+def waits_of_words(words: Sequence[Array]) -> tuple[Array, ...]:
+    """Finds the waits of a hand whose four words are separate; see `waits`."""
+    entries = [
+        _wins_table()[packed.code(w) + offset] for w, offset in zip(words, _OFFSETS, strict=True)
+    ]
+    bare = [(entry >> tables.COMPLETE) & 1 for entry in entries]
+    paired = [(entry >> tables.COMPLETE_WITH_PAIR) & 1 for entry in entries]
+    num_bare, num_paired = sum(bare), sum(paired)
     all_ranks = np.uint32((1 << packed.RANKS) - 1)
-    pair_here = jnp.where(other_bare == 3, (entries >> tables.WAITS_WITH_PAIR) & all_ranks, 0)
-    pair_elsewhere = (other_bare == 2) & (other_paired == 1)
-    return pair_here | jnp.where(pair_elsewhere, (entries >> tables.WAITS) & all_ranks, 0)
+    waits = []
+    for entry, is_bare, is_paired in zip(entries, bare, paired, strict=True):
+        # The pair may be made here if all other suits are bare, elsewhere if one of them has it.
+        pair_here = num_bare - is_bare == 3
+        pair_elsewhere = (num_bare - is_bare == 2) & (num_paired - is_paired == 1)
+        here = jnp.where(pair_here, (entry >> tables.WAITS_WITH_PAIR) & all_ranks, np.uint32(0))
+        waits.append(
+            here | jnp.where(pair_elsewhere, (entry >> tables.WAITS) & all_ranks, np.uint32(0))
+        )
+    return tuple(waits)
 
 
 def missing_rows(hand: Array) -> Array:

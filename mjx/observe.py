@@ -9,10 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from mjx import actions, packed
+from mjx import packed
 from mjx import state as st
 from mjx.rules import DEFAULT, Rules
+from mjx.seats import NUM_SEATS
 from mjx.state import State
+from mjx.tiles import NUM_KINDS
 
 Array = jax.Array
 
@@ -63,22 +65,22 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
         return jnp.roll(field, -seat, axis=0)
 
     def from_us(other: Array) -> Array:
-        return jnp.where(other < 0, -1, (other - seat) % st.NUM_SEATS)
+        return jnp.where(other < 0, -1, (other - seat) % NUM_SEATS)
 
-    hands = packed.to_counts(turned(state.hands))
-    sets = packed.to_counts(turned(state.sets))
-    chows = packed.to_counts(turned(state.chows))
-    rivers = packed.to_counts(turned(state.rivers))
+    hands = packed.to_counts(turned(state.hands.to_array()))
+    sets = packed.to_counts(turned(state.sets.to_array()))
+    chows = packed.to_counts(turned(state.chows.to_array()))
     pongs, kongs, concealed = (sets == form for form in (st.PONG, st.KONG, st.CONCEALED_KONG))
-    is_ours = state.current_player == seat
-    asked = state.pending >= 0
-    visible = hands[0] + jnp.sum(
-        tiles_in_melds(chows, pongs, kongs, concealed) + rivers, axis=0, dtype=jnp.int8
-    )
-    kongs_pending = state.robbing & (np.arange(packed.NUM_KINDS) == state.pending)
-    order = np.arange(st.MAX_DISCARDS)
-    said = state.num_discards > order
+    said = np.arange(st.MAX_DISCARDS) < state.num_discards
     history = state.history.astype(jnp.int32)
+    thrown = history & st.HISTORY_KIND
+    thrower = ((history >> st.HISTORY_SEAT_SHIFT) - seat) % NUM_SEATS
+    claimed = said & (history & st.HISTORY_CLAIMED > 0)
+    discards = _count_discards(thrown, thrower, said & ~claimed)
+    melded = tiles_in_melds(chows, pongs, kongs, concealed)
+    visible = hands[0] + jnp.sum(melded + discards, axis=0, dtype=jnp.int8)
+    is_ours = state.current_player == seat
+    konging = state.robbing & (np.arange(NUM_KINDS) == state.pending)
     return Observation(
         hand=hands[0],
         drawn=jnp.where(is_ours, state.drawn, -1),
@@ -86,27 +88,25 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
         pongs=pongs,
         kongs=kongs,
         concealed_kongs=concealed,
-        discards=rivers,
-        unseen=4 - visible - kongs_pending.astype(jnp.int8),
+        discards=discards,
+        unseen=4 - visible - konging.astype(jnp.int8),
         num_concealed=jnp.sum(hands, axis=-1, dtype=jnp.int32),
-        history_kind=jnp.where(said, history & st.HISTORY_KIND, -1).astype(jnp.int8),
-        history_seat=jnp.where(
-            said, ((history >> st.HISTORY_SEAT_SHIFT) - seat) % st.NUM_SEATS, -1
-        ).astype(jnp.int8),
+        history_kind=jnp.where(said, thrown, -1).astype(jnp.int8),
+        history_seat=jnp.where(said, thrower, -1).astype(jnp.int8),
         history_drawn=said & (history & st.HISTORY_DRAWN > 0),
-        history_claimed=said & (history & st.HISTORY_CLAIMED > 0),
+        history_claimed=claimed,
         pending=state.pending,
-        pending_seat=jnp.where(asked, from_us(state.actor), -1),
+        pending_seat=jnp.where(state.pending >= 0, from_us(state.actor), -1),
         robbing=state.robbing,
         current_player=from_us(state.current_player),
         replacement=jnp.where(is_ours, state.replacement, st.PLAIN_DRAW),
-        locked=jnp.any(state.locked & (np.arange(st.NUM_SEATS) == seat)),
+        locked=(state.locked >> seat.astype(jnp.uint32)) & 1 > 0,
         drawable=st.drawable(state, rules),
-        seat_wind=(seat - state.dealer) % st.NUM_SEATS,
+        seat_wind=(seat - state.dealer) % NUM_SEATS,
         round_wind=state.round_wind,
         dealer=from_us(state.dealer),
         streak=state.streak,
-        legal_action_mask=actions.unpack(state.legal) & is_ours,
+        legal_action_mask=state.legal_action_mask & is_ours,
     )
 
 
@@ -116,3 +116,11 @@ def tiles_in_melds(chows: Array, pongs: Array, kongs: Array, concealed_kongs: Ar
     return (
         sum(shifted) + 3 * pongs.astype(jnp.int8) + 4 * (kongs | concealed_kongs).astype(jnp.int8)
     )
+
+
+def _count_discards(kinds: Array, seats: Array, lies: Array) -> Array:
+    """Counts the discards that lie on the table, int8[P, T], from the history's int32[H]."""
+    place = jnp.where(lies, NUM_KINDS * seats + kinds, -1)
+    places = np.arange(NUM_SEATS * NUM_KINDS, dtype=np.int32)
+    counts = jnp.sum(place[:, None] == places[None, :], axis=0, dtype=jnp.int8)
+    return counts.reshape(NUM_SEATS, NUM_KINDS)

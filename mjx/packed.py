@@ -8,6 +8,8 @@ which ranks have some property. A *kind set* is `uint32[4]` of nine-bit masks, b
 Every function takes words of any shape, elementwise, unless it says otherwise.
 """
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,9 +28,9 @@ _KIND_SHIFT = (BITS * (np.arange(NUM_KINDS) % RANKS)).astype(np.uint32)
 
 
 def along(row: np.ndarray, array: Array) -> Array:
-    """Repeats a row [N] over the leading axes of an array [..., N], which no operator does here.
+    """Repeats a row [N] over the leading axes of an array [..., N].
 
-    Silent rank promotion is an error in the tests.
+    Operators would do so silently, which the tests refuse.
     """
     return jnp.broadcast_to(row, array.shape)
 
@@ -38,9 +40,14 @@ def suit_of(kind: Array) -> Array:
     return kind // RANKS
 
 
+def shift_of(kind: Array) -> Array:
+    """Returns the lowest bit of a kind in its word: uint32."""
+    return (BITS * (kind % RANKS)).astype(jnp.uint32)
+
+
 def tile(kind: Array) -> Array:
     """Returns the word with one tile of this kind in its own suit: uint32."""
-    return jnp.uint32(1) << (BITS * (kind % RANKS)).astype(jnp.uint32)
+    return jnp.uint32(1) << shift_of(kind)
 
 
 def in_suit(suit: Array, word: Array) -> Array:
@@ -55,7 +62,7 @@ def word_of(hand: Array, suit: Array) -> Array:
 
 def count_in(word: Array, kind: Array) -> Array:
     """Counts a kind in its suit's word: uint32, 0 to 7."""
-    return (word >> (BITS * (kind % RANKS)).astype(jnp.uint32)) & 7
+    return (word >> shift_of(kind)) & 7
 
 
 def at_least(word: Array, n: int) -> Array:
@@ -67,15 +74,20 @@ def at_least(word: Array, n: int) -> Array:
 
 def mark_in(marks: Array, kind: Array) -> Array:
     """Tells whether a suit's marks hold a kind: bool."""
-    return ((marks >> (BITS * (kind % RANKS)).astype(jnp.uint32)) & 1) > 0
+    return ((marks >> shift_of(kind)) & 1) > 0
 
 
-def is_in(kind_set: Array, kind: Array) -> Array:
-    """Tells whether a kind set uint32[..., 4] holds a kind (false for `NONE`): bool[...]."""
-    suit, rank = kind // RANKS, (kind % RANKS).astype(jnp.uint32)
-    suits = along(_SUITS, kind_set)
-    held = jnp.where(jnp.expand_dims(suit, -1) == suits, kind_set, jnp.uint32(0))
-    return (jnp.sum(held, axis=-1, dtype=jnp.uint32) >> rank) & 1 > 0
+def choose(index: Array, words: Sequence[Array]) -> Array:
+    """Picks one of a few separate words by index int32[]; zero for an index out of range."""
+    picked = jnp.zeros_like(words[0])
+    for i, word in enumerate(words):
+        picked = jnp.where(index == i, word, picked)
+    return picked
+
+
+def is_in(kind_set: Sequence[Array], kind: Array) -> Array:
+    """Tells whether the four words of a kind set hold a kind (false for `NONE`): bool."""
+    return (choose(suit_of(kind), kind_set) >> (kind % RANKS).astype(jnp.uint32)) & 1 > 0
 
 
 def ranks_of(marks: Array) -> Array:

@@ -74,10 +74,31 @@ class Rules:
 
 # Fields that still wait for their behaviour.
 _NOT_BUILT = frozenset(
-    "hand_tiles n_flowers reserve_per_kong concealed_kong_shown seat_wind_mode hand_mode min_tai "
-    "wall_mode multi_ron guoshui swap_calling forbid_upstream_kong open_kong_win tail_no_calls "
-    "tianting diting ligu sigangpai flower flower_kong flower_kong_excludes_own baxian "
-    "qiqiangyi".split()
+    [
+        "hand_tiles",
+        "n_flowers",
+        "reserve_per_kong",
+        "concealed_kong_shown",
+        "seat_wind_mode",
+        "hand_mode",
+        "min_tai",
+        "wall_mode",
+        "multi_ron",
+        "guoshui",
+        "swap_calling",
+        "forbid_upstream_kong",
+        "open_kong_win",
+        "tail_no_calls",
+        "tianting",
+        "diting",
+        "ligu",
+        "sigangpai",
+        "flower",
+        "flower_kong",
+        "flower_kong_excludes_own",
+        "baxian",
+        "qiqiangyi",
+    ]
 )
 _CHOICES = {
     "hand_tiles": (16, 13),

@@ -19,7 +19,8 @@ T = TypeVar("T")
 
 def stage(function: Callable[..., T], *args: object) -> T:
     """Returns `function(*args)`, computed once however often its parts are used."""
-    if jax.default_backend() != "cpu":
+    is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(args))
+    if not is_traced or jax.default_backend() != "cpu":
         return function(*args)
     shapes = jax.eval_shape(function, *args)
 

@@ -12,10 +12,11 @@ from flax import struct
 
 from mjx import actions, hand, packed, tiles
 from mjx.rules import Rules
+from mjx.seats import NUM_SEATS, SeatHands, place_of
 
 Array = jax.Array
 
-NUM_SEATS = 4
+_KINDS = np.arange(tiles.NUM_KINDS)
 DEALT = 65  # tiles dealt: 16 a seat and the dealer's seventeenth
 MAX_DISCARDS = 80  # the dealer's first, one for each of 55 draws, one for each of 20 calls at most
 
@@ -36,17 +37,16 @@ class State(struct.PyTreeNode):
     current_player: Array  # int32[]      the seat to act
     terminated: Array  # bool[]
     rewards: Array  # float32[P]   points won by the last step; zero but at the end
-    legal: Array  # uint32[5]    legal actions as words (mjx.actions)
+    legal: tuple[Array, ...]  # five uint32[]  legal actions as words (mjx.actions)
 
     wall: Array  # int8[136]    kinds in draw order
     head: Array  # int32[]      next index of the wall for a plain draw
     tail: Array  # int32[]      next index for a replacement, going down
 
-    hands: Array  # uint32[P,S]  concealed tiles
-    chows: Array  # uint32[P,S]  chows laid down, counted at their lowest tile
-    sets: Array  # uint32[P,S]  one of PONG, KONG, CONCEALED_KONG at its kind
-    rivers: Array  # uint32[P,S]  discards that lie on the table
-    waits: Array  # uint32[P,S]  kind sets that complete the hand at rest (stale in own turn)
+    hands: SeatHands  # concealed tiles
+    chows: SeatHands  # chows laid down, counted at their lowest tile
+    sets: SeatHands  # one of PONG, KONG, CONCEALED_KONG at its kind
+    waits: SeatHands  # kind sets that complete the hand at rest
     history: Array  # int16[MAX_DISCARDS]  all discards in order, see HISTORY_*
     num_discards: Array  # int32[]
 
@@ -56,7 +56,7 @@ class State(struct.PyTreeNode):
     actor: Array  # int32[]      seat that discarded or konged it last
     queue: Array  # uint32[]     questions still to be asked (mjx.claims)
     robbing: Array  # bool[]       the questions are about robbing an added kong
-    locked: Array  # bool[P]      過水: may not win until the lock is cleared
+    locked: Array  # uint32[]     過水: seats that may not win for now, bit = seat
 
     dealer: Array  # int32[]
     round_wind: Array  # int32[]      0-3 for E S W N
@@ -67,7 +67,7 @@ class State(struct.PyTreeNode):
     @property
     def legal_action_mask(self) -> Array:
         """The legal actions of `current_player`: bool[..., NUM_ACTIONS]; all true at the end."""
-        return actions.unpack(self.legal)
+        return actions.unpack(jnp.stack(self.legal, axis=-1))
 
 
 # What `State.sets` holds at a kind.
@@ -87,9 +87,20 @@ def num_melds(chows: Array, sets: Array) -> Array:
 
 
 def shuffle(key: Array) -> Array:
-    """Shuffles the 136 tiles: int8[136] kinds in draw order."""
+    """Shuffles the 136 tiles: int8[136] kinds in draw order.
+
+    Exchanges each place with a random later one (Fisher and Yates): on a CPU seven times as fast
+    as `jax.random.permutation`, which sorts. Each choice is uniform up to 136 parts in 2^24.
+    """
+    bits = jax.random.bits(key, (tiles.NUM_TILES,)) >> 8
+
+    def exchange(place: Array, wall: Array) -> Array:
+        choices = (tiles.NUM_TILES - place).astype(jnp.uint32)
+        other = place + (bits[place] * choices >> 24).astype(jnp.int32)
+        return wall.at[other].set(wall[place]).at[place].set(wall[other])
+
     kinds = np.repeat(np.arange(tiles.NUM_KINDS, dtype=np.int8), tiles.NUM_COPIES)
-    return jax.random.permutation(key, kinds)
+    return jax.lax.fori_loop(0, tiles.NUM_TILES - 1, exchange, jnp.asarray(kinds))
 
 
 def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
@@ -104,26 +115,25 @@ def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
     """
     blocks = wall[: DEALT - 1].reshape(4, NUM_SEATS, 4)  # round, place from the dealer, tile
     by_place = jnp.swapaxes(blocks, 0, 1).reshape(NUM_SEATS, 16)
-    is_kind = by_place[:, :, None] == np.arange(tiles.NUM_KINDS)[None, None, :]
-    counts = jnp.sum(is_kind, axis=1, dtype=jnp.int32)
-    at_rest = jnp.roll(packed.from_counts(counts), dealer, axis=0)  # seat s sits at place s-dealer
+    counts = jnp.sum(by_place[:, :, None] == _KINDS[None, None, :], axis=1, dtype=jnp.int32)
+    by_seat = jnp.roll(packed.from_counts(counts), dealer, axis=0)  # seat = dealer + place
+    at_rest = SeatHands.from_array(by_seat)
     last = wall[DEALT - 1].astype(jnp.int32)
-    is_dealer = np.arange(NUM_SEATS) == dealer
-    dealt = packed.in_suit(packed.suit_of(last), packed.tile(last))
-    none = jnp.zeros((NUM_SEATS, tiles.NUM_SUITS), jnp.uint32)
+    none = SeatHands.from_array(np.zeros((NUM_SEATS, tiles.NUM_SUITS), np.uint32)).map(
+        lambda p, s, w: jnp.uint32(0)
+    )
     return State(
         current_player=dealer,
         terminated=jnp.bool_(False),
         rewards=jnp.zeros(NUM_SEATS, jnp.float32),
-        legal=jnp.zeros(5, jnp.uint32),
+        legal=(jnp.uint32(0),) * 5,
         wall=wall,
         head=jnp.int32(DEALT),
         tail=jnp.int32(tiles.NUM_TILES - 1),
-        hands=at_rest + jnp.where(is_dealer[:, None], dealt, jnp.uint32(0)),
+        hands=at_rest.plus(place_of(dealer, packed.suit_of(last)), packed.tile(last)),
         chows=none,
         sets=none,
-        rivers=none,
-        waits=hand.waits(at_rest),
+        waits=SeatHands(tuple(hand.waits_of_words(row) for row in at_rest.rows)),
         history=jnp.zeros(MAX_DISCARDS, jnp.int16),
         num_discards=jnp.int32(0),
         drawn=last,
@@ -132,7 +142,7 @@ def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
         actor=dealer,
         queue=jnp.uint32(0),
         robbing=jnp.bool_(False),
-        locked=jnp.zeros(NUM_SEATS, bool),
+        locked=jnp.uint32(0),
         dealer=dealer,
         round_wind=round_wind,
         streak=streak,

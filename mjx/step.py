@@ -4,23 +4,24 @@ P = 4 seats, S = 4 suits. Legality and effect come from one place: `State.legal`
 for the seat that acts next, and an action is carried out by the same words.
 """
 
-from typing import NamedTuple
+import functools
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mjx import actions, claims, hand, packed, score
+from mjx import actions, claims, hand, packed, score, tiles
 from mjx import state as st
-from mjx.actions import call_bit
 from mjx.rules import DEFAULT, Rules
+from mjx.seats import NUM_SEATS, Words, place_of
 from mjx.stage import stage
 from mjx.state import State
 
 Array = jax.Array
 
-_seats = np.arange(st.NUM_SEATS, dtype=np.int32)
-_suits = np.arange(4, dtype=np.int32)
+_NOTHING, _EVERYTHING = np.uint32(0), np.uint32(0xFFFFFFFF)
+_WIN_BIT = actions.WIN - actions.CHOW_LOW
 
 
 class Move(NamedTuple):
@@ -38,6 +39,27 @@ class Move(NamedTuple):
     passed: Array
     taken: Array  # uint32[] word of the tiles that leave the hand
     run: Array  # uint32[] word of the lowest tile of the chow
+
+
+class Draw(NamedTuple):
+    """A tile drawn, or the reason why none is."""
+
+    drawer: Array  # int32[] seat
+    kind: Array  # int32[]
+    plain: Array  # bool[] from the head of the wall
+    konged: Array  # bool[] after a kong, from its tail
+    kong_stands: Array  # bool[] an added kong was not robbed
+    is_out: Array  # bool[] no tile is left to draw
+
+
+class Changes(NamedTuple):
+    """What an action moves: each a place and what is added there."""
+
+    taken: tuple[Array, Array]  # from the hands; places as `seats.place_of`, words uint32[]
+    drawn: tuple[Array, Array]  # to the hands
+    run: tuple[Array, Array]  # to the chows
+    set: tuple[Array, Array]  # to the sets
+    entry: tuple[Array, Array]  # int32[] index of the history, int16[] bits
 
 
 def init(
@@ -84,7 +106,7 @@ def init_from_wall(
         jnp.asarray(round_wind, jnp.int32),
         jnp.asarray(streak, jnp.int32),
     )
-    return state.replace(legal=_own_turn(state, rules))
+    return state.replace(legal=_legal(state, rules))
 
 
 def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
@@ -107,35 +129,39 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     """
     _check_concrete(state, action)
     action = jnp.asarray(action, jnp.int32)
-    legal = actions.is_legal(state.legal, action)
-    after = advance(state, jnp.where(legal, action, actions.PASS), rules)
-    rewards = jnp.where(after.terminated, score.settle(after, rules), 0.0)
-    after = after.replace(
-        rewards=jnp.where(legal, rewards, jnp.nan),
-        terminated=after.terminated | ~legal,
-        legal=jnp.where(legal, after.legal, np.uint32(0xFFFFFFFF)),
-        ending=jnp.where(legal, after.ending, st.ILLEGAL),
-        winner=jnp.where(legal, after.winner, -1),
+    is_legal = actions.is_legal(jnp.stack(state.legal), action) | state.terminated
+    after = advance(state, jnp.where(is_legal, action, actions.PASS), rules)
+    is_end = after.terminated & ~state.terminated
+    rewards = jnp.where(is_end, score.settle(after, rules), jnp.float32(0))
+    return after.replace(
+        rewards=jnp.where(is_legal, rewards, jnp.float32(jnp.nan)),
+        terminated=after.terminated | ~is_legal,
+        legal=tuple(jnp.where(is_legal, word, _EVERYTHING) for word in after.legal),
+        ending=jnp.where(is_legal, after.ending, st.ILLEGAL),
+        winner=jnp.where(is_legal, after.winner, -1),
     )
-    done = state.replace(rewards=jnp.zeros_like(state.rewards))
-    return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), done, after)
 
 
 def advance(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     """Carries out a legal action without scoring: `rewards` stay as they are.
 
     What `step` is made of, for loops that score finished hands later. Any action leaves a
-    finished hand finished, but not unchanged.
+    finished hand as it is.
     """
     move = stage(_take_apart, state, action)
-    laid = stage(_lay_down, state, move)
-    asked = stage(lambda s: _ask(s, move, rules), laid)
-    drawn = stage(lambda s: _draw(s, state.robbing, move, rules), asked)
-    return drawn.replace(legal=stage(lambda s: _legal(s, rules), drawn))
+    state = state.replace(**stage(_rest, state, move))
+    asked = stage(functools.partial(_ask, rules=rules), state, move)
+    draw = stage(functools.partial(_draw, rules=rules), state, move, asked["queue"] == 0)
+    changes = stage(_changes, state, move, draw)
+    moved = stage(_carry_out, state, move, changes)
+    turned = stage(_turn, state, move, draw, asked["current_player"])
+    state = state.replace(**{**asked, **moved, **turned})
+    return state.replace(legal=stage(functools.partial(_legal, rules=rules), state))
 
 
 def _take_apart(state: State, action: Array) -> Move:
-    """Reads an action in its state."""
+    """Reads an action in its state. A finished hand is won once more, which changes nothing."""
+    action = jnp.where(state.terminated, actions.WIN, action)
     is_call = action >= actions.CHOW_LOW
     kind = jnp.where(is_call, state.pending, action % packed.NUM_KINDS)
     unit = packed.tile(jnp.maximum(kind, 0))
@@ -170,143 +196,156 @@ def _take_apart(state: State, action: Array) -> Move:
     )
 
 
-def _lay_down(state: State, move: Move) -> State:
-    """Moves the tiles of an action, and settles what the actor may still win (過水)."""
+def _rest(state: State, move: Move) -> dict[str, Any]:
+    """Finds what the actor's hand waits for without the tiles taken, and settles 過水.
+
+    A win declined now locks; a discard from a hand that was no win unlocks.
+    """
+    own = state.hands.row(move.seat)
     suit = packed.suit_of(move.kind)
-    unit = packed.tile(jnp.maximum(move.kind, 0))
-    is_seat, is_suit = _seats == move.seat, _suits == suit
-    here = is_seat[:, None] & is_suit[None, :]
-    claimed = move.chow | move.pong | move.open_kong
-
-    hands = state.hands - jnp.where(here, move.taken, np.uint32(0))
-    new_set = jnp.select(
-        [move.pong, move.open_kong, move.concealed_kong],
-        [unit * np.uint32(st.PONG), unit * np.uint32(st.KONG), unit * np.uint32(st.CONCEALED_KONG)],
-        np.uint32(0),
-    )
-    laid = (_seats == jnp.where(move.discard, move.seat, state.actor))[:, None] & is_suit[None, :]
-    river_change = jnp.where(move.discard, unit, jnp.where(claimed, ~unit + 1, np.uint32(0)))
-    own = jnp.sum(jnp.where(is_seat[:, None], hands, np.uint32(0)), axis=0, dtype=jnp.uint32)
-    waits = hand.waits(own)
-
-    # A win declined now locks; a discard from a hand that was no win unlocks.
-    could_win = (state.legal[actions.CALL_WORD] & call_bit(actions.WIN)) > 0
-    locked = jnp.any(state.locked & is_seat) | could_win
-    locked = locked & (~move.discard | packed.is_in(waits, move.kind))
-
-    entry = move.kind | (move.seat << st.HISTORY_SEAT_SHIFT)
-    entry = entry + jnp.where(state.drawn == move.kind, st.HISTORY_DRAWN, 0)
-    entry = jnp.where(move.discard, entry, jnp.where(claimed, st.HISTORY_CLAIMED, 0))
-    at_entry = np.arange(st.MAX_DISCARDS) == state.num_discards - claimed.astype(jnp.int32)
-    return state.replace(
-        hands=hands,
-        chows=state.chows + jnp.where(here, move.run, np.uint32(0)),
-        sets=state.sets + jnp.where(here, new_set, np.uint32(0)),
-        rivers=state.rivers + jnp.where(laid, river_change, np.uint32(0)),
-        waits=jnp.where(is_seat[:, None], waits, state.waits),
-        locked=jnp.where(is_seat, locked, state.locked),
-        history=state.history + jnp.where(at_entry, entry, 0).astype(jnp.int16),
-        num_discards=state.num_discards + move.discard.astype(jnp.int32),
+    own = [word - jnp.where(suit == s, move.taken, _NOTHING) for s, word in enumerate(own)]
+    waits = hand.waits_of_words(own)
+    seat = move.seat.astype(jnp.uint32)
+    could_win = (state.legal[actions.CALL_WORD] >> _WIN_BIT) & 1
+    declined = jnp.where(move.win, _NOTHING, could_win << seat)
+    locked = state.locked | declined
+    unlocks = move.discard & ~packed.is_in(waits, move.kind)
+    return dict(
+        waits=state.waits.with_row(move.seat, waits),
+        locked=jnp.where(unlocks, locked & ~(jnp.uint32(1) << seat), locked),
         actor=jnp.where(move.discard | move.added_kong, move.seat, state.actor),
     )
 
 
-def _ask(state: State, move: Move, rules: Rules) -> State:
+def _ask(state: State, move: Move, rules: Rules) -> dict[str, Any]:
     """Queues the questions that an action raises, or takes the answered one off."""
-    wins = claims.win_questions(state.waits, state.locked, state.actor, move.kind)
-    calls = claims.call_questions(state.hands, state.actor, move.kind, st.drawable(state, rules))
-    opened = wins | jnp.where(move.discard, calls, np.uint32(0))
-    left = jnp.where(move.passed, state.queue & (state.queue - 1), np.uint32(0))
+    kind = jnp.maximum(move.kind, 0)
+    words = state.hands.column(packed.suit_of(kind))
+    wins = claims.win_questions(state.waits, state.locked, state.actor, kind)
+    calls = claims.call_questions(words, state.actor, kind, st.drawable(state, rules))
+    opened = wins | jnp.where(move.discard, calls, _NOTHING)
+    left = jnp.where(move.passed, state.queue & (state.queue - 1), _NOTHING)
     queue = jnp.where(move.discard | move.added_kong, opened, left)
     asking = queue != 0
-    return state.replace(
+    asked = claims.asked_seat(queue, words, state.actor, kind)
+    return dict(
         queue=queue,
         robbing=asking & (move.added_kong | (move.passed & state.robbing)),
         pending=jnp.where(asking | move.win, move.kind, -1),
-        current_player=jnp.where(
-            asking,
-            claims.asked_seat(queue, state.hands, state.actor, jnp.maximum(move.kind, 0)),
-            state.current_player,
-        ),
+        current_player=jnp.where(asking, asked, state.current_player),
     )
 
 
-def _draw(state: State, was_robbing: Array, move: Move, rules: Rules) -> State:
-    """Draws for the seat whose turn comes, completes a kong, or ends the hand."""
-    idle = (state.queue == 0) & ~state.terminated
-    kong_stands = idle & (move.added_kong | (move.passed & was_robbing))
+def _draw(state: State, move: Move, is_answered: Array, rules: Rules) -> Draw:
+    """Decides whether a tile is drawn, by whom, and from which end of the wall."""
+    idle = is_answered & ~state.terminated
+    kong_stands = idle & (move.added_kong | (move.passed & state.robbing))
     konged = idle & (kong_stands | move.concealed_kong | move.open_kong)
-    turn_passes = idle & (move.discard | (move.passed & ~was_robbing))
+    turn_passes = idle & (move.discard | (move.passed & ~state.robbing))
     is_out = turn_passes & (st.drawable(state, rules) <= 0)
-    draws = konged | (turn_passes & ~is_out)
+    drawer = jnp.where(turn_passes, (state.actor + 1) % NUM_SEATS, state.actor)
+    place = jnp.clip(jnp.where(konged, state.tail, state.head), 0, tiles.NUM_TILES - 1)
+    return Draw(
+        drawer=jnp.where(move.concealed_kong | move.open_kong, move.seat, drawer),
+        kind=state.wall[place].astype(jnp.int32),
+        plain=turn_passes & ~is_out,
+        konged=konged,
+        kong_stands=kong_stands,
+        is_out=is_out,
+    )
 
-    drawer = jnp.where(turn_passes, (state.actor + 1) % st.NUM_SEATS, state.actor)
-    drawer = jnp.where(move.concealed_kong | move.open_kong, move.seat, drawer)
-    place = jnp.clip(jnp.where(konged, state.tail, state.head), 0, len(state.wall) - 1)
-    kind = state.wall[place].astype(jnp.int32)
-    suit, konged_suit = packed.suit_of(kind), packed.suit_of(move.kind)
-    is_drawer = (_seats == drawer)[:, None]
-    new_tile = is_drawer & (_suits == suit)[None, :] & draws
-    new_kong = is_drawer & (_suits == konged_suit)[None, :] & kong_stands
-    unit = packed.tile(jnp.maximum(move.kind, 0))
 
-    self_draw = move.win & (state.drawn >= 0)
+def _changes(state: State, move: Move, draw: Draw) -> Changes:
+    """Finds what an action moves: out of the hand, into melds and history, from the wall."""
+    suit, unit = packed.suit_of(move.kind), packed.tile(jnp.maximum(move.kind, 0))
+    form = jnp.select(
+        [move.pong, move.open_kong, move.concealed_kong, draw.kong_stands],
+        [np.uint32(f) for f in (st.PONG, st.KONG, st.CONCEALED_KONG, st.KONG - st.PONG)],
+        _NOTHING,
+    )
+    draws = draw.plain | draw.konged
+    claimed = move.chow | move.pong | move.open_kong
+    entry = move.kind | (move.seat << st.HISTORY_SEAT_SHIFT)
+    entry = entry + jnp.where(state.drawn == move.kind, st.HISTORY_DRAWN, 0)
+    entry = jnp.where(move.discard, entry, jnp.where(claimed, st.HISTORY_CLAIMED, 0))
+    here = place_of(move.seat, suit)
+    return Changes(
+        taken=(here, ~move.taken + 1),
+        drawn=(
+            place_of(draw.drawer, packed.suit_of(draw.kind)),
+            jnp.where(draws, packed.tile(draw.kind), _NOTHING),
+        ),
+        run=(here, move.run),
+        set=(jnp.where(draw.kong_stands, place_of(state.actor, suit), here), form * unit),
+        entry=(state.num_discards - claimed.astype(jnp.int32), entry.astype(jnp.int16)),
+    )
+
+
+def _carry_out(state: State, move: Move, changes: Changes) -> dict[str, Any]:
+    """Moves the tiles."""
+    at, entry = changes.entry
+    is_at = np.arange(st.MAX_DISCARDS, dtype=np.int32) == at
+    return dict(
+        hands=state.hands.plus(*changes.taken).plus(*changes.drawn),
+        chows=state.chows.plus(*changes.run),
+        sets=state.sets.plus(*changes.set),
+        history=state.history + jnp.where(is_at, entry, jnp.int16(0)),
+        num_discards=state.num_discards + move.discard.astype(jnp.int32),
+    )
+
+
+def _turn(state: State, move: Move, draw: Draw, asked: Array) -> dict[str, Any]:
+    """Sets whose decision comes, with what tile drawn, or how the hand ended."""
+    draws = draw.plain | draw.konged
+    robbed = move.win & state.robbing
     ending = jnp.select(
-        [state.terminated, is_out, self_draw, move.win & was_robbing, move.win],
-        [state.ending]
-        + [jnp.int32(e) for e in (st.DRAWN, st.SELF_DRAW, st.ROBBED_KONG, st.ON_DISCARD)],
+        [state.terminated, draw.is_out, move.win & (state.drawn >= 0), robbed, move.win],
+        [
+            state.ending,
+            *(jnp.int32(e) for e in (st.DRAWN, st.SELF_DRAW, st.ROBBED_KONG, st.ON_DISCARD)),
+        ],
         jnp.int32(st.RUNNING),
     )
-    replacement = jnp.where(konged, st.AFTER_OWN_KONG + move.open_kong, st.PLAIN_DRAW)
-    return state.replace(
-        hands=state.hands + jnp.where(new_tile, packed.tile(kind), np.uint32(0)),
-        sets=state.sets + jnp.where(new_kong, unit * np.uint32(st.KONG - st.PONG), np.uint32(0)),
-        head=state.head + (draws & ~konged).astype(jnp.int32),
-        tail=state.tail - konged.astype(jnp.int32),
-        drawn=jnp.where(move.win, state.drawn, jnp.where(draws, kind, -1)),
+    replacement = jnp.where(draw.konged, st.AFTER_OWN_KONG + move.open_kong, st.PLAIN_DRAW)
+    return dict(
+        head=state.head + draw.plain.astype(jnp.int32),
+        tail=state.tail - draw.konged.astype(jnp.int32),
+        drawn=jnp.where(move.win, state.drawn, jnp.where(draws, draw.kind, -1)),
         replacement=jnp.where(move.win, state.replacement, replacement).astype(jnp.int32),
-        current_player=jnp.where(draws, drawer, state.current_player),
+        current_player=jnp.where(draws, draw.drawer, asked),
         ending=ending,
         winner=jnp.where(move.win & ~state.terminated, move.seat, state.winner),
-        terminated=state.terminated | is_out | move.win,
+        terminated=state.terminated | draw.is_out | move.win,
     )
 
 
-def _legal(state: State, rules: Rules) -> Array:
-    """Lists what `current_player` may do: uint32[5]; everything once the hand is over."""
-    words = jnp.where(state.queue != 0, _answers(state, rules), _own_turn(state, rules))
-    return jnp.where(state.terminated, np.uint32(0xFFFFFFFF), words)
-
-
-def _answers(state: State, rules: Rules) -> Array:
-    """Lists the answers to the question asked: uint32[5]."""
-    kind = jnp.maximum(state.pending, 0)
-    words = claims.words_of_kind(state.hands, kind)
-    word = jnp.sum(jnp.where(_seats == state.current_player, words, np.uint32(0)), dtype=jnp.uint32)
-    calls = claims.answers(state.queue, word, kind, st.drawable(state, rules))
-    return jnp.zeros(5, jnp.uint32).at[actions.CALL_WORD].set(calls)
-
-
-def _own_turn(state: State, rules: Rules) -> Array:
-    """Lists discards, kongs and the self-drawn win: uint32[5] (rules 2.2, 2.6, 2.8)."""
-    is_seat = _seats == state.current_player
-    own, sets, waits = (
-        jnp.sum(jnp.where(is_seat[:, None], field, np.uint32(0)), axis=0, dtype=jnp.uint32)
-        for field in (state.hands, state.sets, state.waits)
-    )
-    has_drawn = state.drawn >= 0  # not after a chow or a pong
-    held, four = packed.at_least(own, 1), packed.at_least(own, 4)
-    kongs = (four << 1) | ((held & sets & packed.MARKS) << 2)  # the lowest bit of a set is PONG
+def _legal(state: State, rules: Rules) -> Words:
+    """Lists what `current_player` may do, as five words; everything once the hand is over."""
+    own, sets = state.hands.row(state.current_player), state.sets.row(state.current_player)
+    has_drawn = state.drawn >= 0  # not after a chow or a pong, nor while others are asked
+    is_asked = state.queue != 0
     may_kong = has_drawn & (st.drawable(state, rules) > 0)
-    tiles = held | jnp.where(may_kong, kongs, np.uint32(0))
-    may_win = has_drawn & packed.is_in(waits, state.drawn) & ~jnp.any(state.locked & is_seat)
-    win = jnp.where(may_win, np.uint32(call_bit(actions.WIN)), np.uint32(0))
-    return jnp.concatenate([tiles, win[None]])
+    words = []
+    for word, melded in zip(own, sets, strict=True):
+        held, four = packed.at_least(word, 1), packed.at_least(word, 4)
+        kongs = (four << 1) | ((held & melded) << 2)  # the lowest bit of a set is PONG
+        turn = held | jnp.where(may_kong, kongs, _NOTHING)
+        words.append(jnp.where(is_asked, _NOTHING, turn))
+
+    waits = state.waits.row(state.current_player)
+    locked = (state.locked >> state.current_player.astype(jnp.uint32)) & 1 > 0
+    may_win = has_drawn & packed.is_in(waits, state.drawn) & ~locked
+    win = jnp.where(may_win, np.uint32(1 << _WIN_BIT), _NOTHING)
+    kind = jnp.maximum(state.pending, 0)
+    word = packed.choose(packed.suit_of(kind), own)
+    calls = claims.answers(state.queue, word, kind, st.drawable(state, rules))
+    words.append(jnp.where(is_asked, calls, win))
+    return tuple(jnp.where(state.terminated, _EVERYTHING, word) for word in words)
 
 
 def _check_concrete(state: State, action: Array) -> None:
     """Refuses an illegal action where the values are known."""
-    if any(isinstance(x, jax.core.Tracer) for x in (state.legal, state.terminated, action)):
+    if any(isinstance(x, jax.core.Tracer) for x in (state.legal[0], state.terminated, action)):
         return
     if np.ndim(action) or np.ndim(state.terminated):
         raise ValueError("step plays one hand: vmap it over a batch of states and actions.")

@@ -1,7 +1,7 @@
 """The tai of a won hand and the points that are paid for it (台數與付款)."""
 
 from mjx.score.items import ITEMS, NAMES, NUM_ITEMS, Name
-from mjx.score.payments import payments, settle
+from mjx.score.payments import Result, payments, points, result_of, settle
 from mjx.score.tai import tai, total
 from mjx.score.win import Win, win_of
 
@@ -10,8 +10,11 @@ __all__ = [
     "NAMES",
     "NUM_ITEMS",
     "Name",
+    "Result",
     "Win",
     "payments",
+    "points",
+    "result_of",
     "settle",
     "tai",
     "total",

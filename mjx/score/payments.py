@@ -3,14 +3,17 @@
 P = 4 seats.
 """
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from mjx.rules import Rules
 from mjx.score.tai import total
-from mjx.score.win import win_of
-from mjx.state import NUM_SEATS, ON_DISCARD, ROBBED_KONG, SELF_DRAW, State
+from mjx.score.win import Win, win_of
+from mjx.seats import NUM_SEATS
+from mjx.state import ON_DISCARD, ROBBED_KONG, SELF_DRAW, State
 
 Array = jax.Array
 
@@ -44,19 +47,38 @@ def payments(
     return (won - paid).astype(jnp.int32)
 
 
-def settle(state: State, rules: Rules) -> Array:
-    """Computes the points of a finished state.
+class Result(NamedTuple):
+    """What a finished hand is settled by, kept where the state itself is not."""
 
-    Args:
-      state: any state.
-      rules: the options.
+    win: Win  # means nothing without a winner
+    is_won: Array  # bool[]
+    winner: Array  # int32[]
+    payer: Array  # int32[] the seat that pays, or `ALL_PAY`
+    dealer: Array  # int32[]
+    streak: Array  # int32[]
 
-    Returns:
-      float32[P] points by seat; zeros unless somebody has won.
-    """
+
+def result_of(state: State, rules: Rules) -> Result:
+    """Reads off a state what its settlement needs; of a running hand nobody has won."""
     is_self_drawn = state.ending == SELF_DRAW
-    is_won = is_self_drawn | (state.ending == ON_DISCARD) | (state.ending == ROBBED_KONG)
-    payer = jnp.where(is_self_drawn, ALL_PAY, state.actor)
-    tai_total = total(win_of(state, rules), rules)
-    points = payments(tai_total, state.winner, payer, state.dealer, state.streak, rules)
-    return jnp.where(is_won, points, 0).astype(jnp.float32)
+    return Result(
+        win=win_of(state, rules),
+        is_won=is_self_drawn | (state.ending == ON_DISCARD) | (state.ending == ROBBED_KONG),
+        winner=state.winner,
+        payer=jnp.where(is_self_drawn, ALL_PAY, state.actor),
+        dealer=state.dealer,
+        streak=state.streak,
+    )
+
+
+def points(result: Result, rules: Rules) -> Array:
+    """Computes the points of a result: float32[P] by seat; zeros unless somebody has won."""
+    paid = payments(
+        total(result.win, rules), result.winner, result.payer, result.dealer, result.streak, rules
+    )
+    return jnp.where(result.is_won, paid, 0).astype(jnp.float32)
+
+
+def settle(state: State, rules: Rules) -> Array:
+    """Computes the points of a state: float32[P] by seat; zeros unless somebody has won."""
+    return points(result_of(state, rules), rules)

@@ -20,15 +20,15 @@ from mjx.rules import Rules
 from mjx.score import shapes
 from mjx.score.items import ITEMS
 from mjx.score.win import Win
+from mjx.stage import stage
 from mjx.state import AFTER_OPEN_KONG, AFTER_OWN_KONG, CONCEALED_KONG, KONG, PONG
 
 Array = jax.Array
 Items = dict[str, Array]  # id to int32[] tai
 
 _SUITS = np.arange(4, dtype=np.int32)
-_PONGS, _KONGS, _CONCEALED_KONGS = (
-    packed.MARKS * np.uint32(n) for n in (PONG, KONG, CONCEALED_KONG)
-)
+_OPEN_SETS = packed.MARKS * np.uint32(PONG | KONG)
+_CONCEALED_KONGS = packed.MARKS * np.uint32(CONCEALED_KONG)
 _WINDS, _DRAGONS = np.uint32(0o1111), np.uint32(0o1110000)  # marks of the honours
 
 # A reading's worth as one number: its tai, and below that a bit for each of its items in the
@@ -38,6 +38,7 @@ _WORTH = {
     item: (value << len(_READING)) + (1 << (len(_READING) - 1 - place))
     for place, (item, value) in enumerate(_READING.items())
 }
+_READING_BITS = (1 << len(_READING)) - 1
 
 
 class _Facts(NamedTuple):
@@ -53,6 +54,15 @@ class _Facts(NamedTuple):
     one_suit: Array  # bool[]     exactly one suit, honours aside
     no_suit: Array  # bool[]     honours alone
     has_honours: Array  # bool[]
+
+
+class _Triplets(NamedTuple):
+    """The most triplets of the concealed tiles for each sort of place of the winning tile."""
+
+    tight: Array  # int32[]  -1 without such a reading
+    shanpon: Array  # int32[]
+    two_sided: Array  # int32[]
+    all_chows: Array  # bool[]   there is a two-sided reading without triplets
 
 
 def tai(win: Win, rules: Rules) -> Array:
@@ -97,7 +107,7 @@ def _facts(win: Win) -> _Facts:
     melded = (honour_sets | honour_sets >> 1 | honour_sets >> 2) & packed.MARKS
     concealed_kongs = _num_marks(win.sets & _CONCEALED_KONGS)
     num_chows = jnp.sum(packed.num_tiles(win.chows), dtype=jnp.int32)
-    open_sets = _num_marks(win.sets & (_PONGS | _KONGS))
+    open_sets = _num_marks(win.sets & _OPEN_SETS)
     is_used = (concealed | win.chows | win.sets) != 0
     num_suits = jnp.sum(is_used[:3], dtype=jnp.int32)
     return _Facts(
@@ -198,55 +208,59 @@ def _reading(win: Win, facts: _Facts, situation: Items, suits: Items, rules: Rul
     if rules.ziyise_excludes_pengpeng:
         can_pengpeng &= suits["ziyise"] == 0
 
-    here, others, all_chows = _triplets_elsewhere(win, facts)
+    at_best = _triplets(win, facts)
     wanted = tables.MAX_SETS - facts.num_melds
 
-    def worth(place: int, taken: Array | int = 0, extra: Array | int = 0) -> Array:
-        """Values the most triplets with the winning tile in a place: int32[], -1 without one."""
-        most = (here >> place) & shapes.PLACE_MASK
-        triplets = others + most - 1
-        concealed = triplets + facts.concealed_kongs - taken
+    def worth(most: Array, lost: Array | int, extra: Array | int) -> Array:
+        """Values the reading with so many triplets, `lost` of them not concealed: int32[]."""
+        concealed = most + facts.concealed_kongs - lost
         anke = jnp.where(concealed == 3, _WORTH["anke3"], 0)
         anke = jnp.where(concealed == 4, _WORTH["anke4"], anke)
         anke = jnp.where(concealed == 5, _WORTH["anke5"], anke)
-        pengpeng = _count(can_pengpeng & (triplets == wanted), _WORTH["pengpenghu"])
-        return jnp.where(most > 0, anke + pengpeng + extra, -1).astype(jnp.int32)
+        pengpeng = _count(can_pengpeng & (most == wanted), _WORTH["pengpenghu"])
+        return jnp.where(most >= 0, anke + pengpeng + extra, 0).astype(jnp.int32)
 
     best = functools.reduce(
         jnp.maximum,
         (
-            worth(shapes.TIGHT, extra=_count(can_duting, _WORTH["duting"])),
-            worth(shapes.SHANPON, taken=_count(~win.self_draw, 1)),
-            worth(shapes.TWO_SIDED),
-            _count(can_pinghu & all_chows, _WORTH["pinghu"]),
+            worth(at_best.tight, lost=0, extra=_count(can_duting, _WORTH["duting"])),
+            worth(at_best.shanpon, lost=_count(~win.self_draw, 1), extra=0),
+            worth(at_best.two_sided, lost=0, extra=0),
+            _count(can_pinghu & at_best.all_chows, _WORTH["pinghu"]),
         ),
     )
-    return {
-        item: _count((best & _WORTH[item] & 63) != 0, value) for item, value in _READING.items()
-    }
+    counted = {item: best & _WORTH[item] & _READING_BITS for item in _READING}
+    return {item: _count(counted[item] != 0, value) for item, value in _READING.items()}
 
 
-def _triplets_elsewhere(win: Win, facts: _Facts) -> tuple[Array, Array, Array]:
-    """Looks up the readings of the four suits.
-
-    Returns:
-      int32[] the entry of the suit that holds the winning tile, int32[] the most triplets of the
-      other three, bool[] whether no suit needs a triplet, the winning tile in a two-sided place.
-    """
+def _triplets(win: Win, facts: _Facts) -> _Triplets:
+    """Looks up the readings of the four suits and joins them."""
     key, rows = _shapes()
     is_here = packed.suit_of(win.kind) == _SUITS
     column = jnp.where(is_here, win.kind % packed.RANKS, shapes.WHOLE)
-    entries = rows[key[hand.suit_codes(facts.tiles)].astype(jnp.int32), column].astype(jnp.int32)
+    codes = stage(hand.suit_codes, facts.tiles)
+    row = stage(lambda codes: key[codes].astype(jnp.int32), codes)
+    entries = stage(lambda row, column: rows[row, column].astype(jnp.int32), row, column)
     here = jnp.sum(jnp.where(is_here, entries, 0), dtype=jnp.int32)
     most = ((entries >> shapes.MOST) & shapes.PLACE_MASK) - 1
     others = jnp.sum(jnp.where(is_here, 0, most), dtype=jnp.int32)
-    return here, others, jnp.all((entries >> shapes.ALL_CHOWS) & 1 > 0)
+
+    def joined(place: int) -> Array:
+        most_here = (here >> place) & shapes.PLACE_MASK
+        return jnp.where(most_here > 0, others + most_here - 1, -1)
+
+    return _Triplets(
+        tight=joined(shapes.TIGHT),
+        shanpon=joined(shapes.SHANPON),
+        two_sided=joined(shapes.TWO_SIDED),
+        all_chows=jnp.all((entries >> shapes.ALL_CHOWS) & 1 > 0),
+    )
 
 
 def num_waits(win: Win) -> Array:
     """Counts the kinds that the hand waited for, but for those it holds four of itself: int32[]."""
     chows = win.chows + (win.chows << packed.BITS) + (win.chows << 2 * packed.BITS)
-    pongs = win.sets & _PONGS
+    pongs = win.sets & packed.MARKS
     kongs = (win.sets >> 1 | win.sets >> 2) & packed.MARKS
     held = win.hand + chows + 3 * pongs + 4 * kongs
     four = packed.ranks_of(packed.at_least(held, 4))

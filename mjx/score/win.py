@@ -3,18 +3,19 @@
 S = 4 suits, P = 4 seats.
 """
 
+import functools
+import operator
+
 import jax
 import jax.numpy as jnp
-import numpy as np
 from flax import struct
 
 from mjx import packed, tiles
 from mjx.rules import Rules
-from mjx.state import DEALT, NUM_SEATS, ON_DISCARD, ROBBED_KONG, SELF_DRAW, State, drawable
+from mjx.seats import NUM_SEATS, SeatHands
+from mjx.state import DEALT, ON_DISCARD, ROBBED_KONG, SELF_DRAW, State, drawable
 
 Array = jax.Array
-
-_SEATS = np.arange(NUM_SEATS, dtype=np.int32)
 
 
 class Win(struct.PyTreeNode):
@@ -53,12 +54,12 @@ def win_of(state: State, rules: Rules) -> Win:
     kind = jnp.clip(jnp.where(self_draw, state.drawn, state.pending), 0, tiles.NUM_KINDS - 1)
     drawn = jnp.where(self_draw, packed.tile(kind), jnp.uint32(0))
     place = (winner - state.dealer) % NUM_SEATS
-    no_melds = jnp.all((state.chows | state.sets) == 0)
+    no_melds = _any_tiles(state.chows) | _any_tiles(state.sets) == 0
     draws = state.head - DEALT
     return Win(
-        hand=_of_seat(state.hands, winner) - packed.in_suit(packed.suit_of(kind), drawn),
-        chows=_of_seat(state.chows, winner),
-        sets=_of_seat(state.sets, winner),
+        hand=jnp.stack(state.hands.row(winner)) - packed.in_suit(packed.suit_of(kind), drawn),
+        chows=jnp.stack(state.chows.row(winner)),
+        sets=jnp.stack(state.sets.row(winner)),
         kind=kind,
         self_draw=self_draw,
         robbed_kong=state.ending == ROBBED_KONG,
@@ -72,7 +73,6 @@ def win_of(state: State, rules: Rules) -> Win:
     )
 
 
-def _of_seat(words: Array, seat: Array) -> Array:
-    """Picks one seat's words uint32[S] of uint32[P, S]."""
-    chosen = jnp.where((seat == _SEATS)[:, None], words, jnp.uint32(0))
-    return jnp.sum(chosen, axis=0, dtype=jnp.uint32)
+def _any_tiles(hands: SeatHands) -> Array:
+    """Joins the bits of all words: uint32[], zero if no seat has any."""
+    return functools.reduce(operator.or_, (word for row in hands.rows for word in row))

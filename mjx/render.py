@@ -1,0 +1,88 @@
+"""A table as text with Unicode tiles; plain Python on the host."""
+
+import jax
+import numpy as np
+
+from mjx import packed, tiles
+from mjx import state as st
+from mjx.rules import DEFAULT, Rules
+from mjx.seats import NUM_SEATS
+from mjx.state import State
+
+_WINDS = "ESWN"
+_ENDINGS = ("", "drawn", "self-draw", "won on a discard", "robbed a kong", "illegal action")
+
+
+def render(state: State, seat: int | None = None, rules: Rules = DEFAULT) -> str:
+    """Draws the table.
+
+    Args:
+      state: one hand, not a batch.
+      seat: shows the concealed tiles of this seat only; by default those of all.
+      rules: the table's rules.
+
+    Returns:
+      Lines of text: the wall, then for each seat hand, melds and discards.
+
+    Raises:
+      ValueError: a batch of states, or a seat that does not exist.
+    """
+    if np.ndim(state.terminated):
+        raise ValueError("render draws one hand: pick one of the batch with jax.tree.map.")
+    if seat is not None and not 0 <= seat < NUM_SEATS:
+        raise ValueError(f"seat is 0 to {NUM_SEATS - 1}, not {seat}.")
+    state = jax.device_get(state)
+    head = (
+        f"round {_WINDS[int(state.round_wind)]} · dealer {int(state.dealer)} · "
+        f"streak {int(state.streak)} · {int(st.drawable(state, rules))} tiles to draw"
+    )
+    lines = [head, *(line for s in range(NUM_SEATS) for line in _seat_lines(state, s, seat))]
+    if state.terminated:
+        lines.append(_end(state))
+    elif state.pending >= 0:
+        lines.append(f"asked about {_tile(int(state.pending))}: seat {int(state.current_player)}")
+    return "\n".join(lines)
+
+
+def _seat_lines(state: State, seat: int, viewer: int | None) -> list[str]:
+    """Draws one seat."""
+    hand = packed.to_counts(np.array(state.hands.rows[seat], np.uint32))
+    kinds = np.repeat(np.arange(tiles.NUM_KINDS), np.asarray(hand))
+    turn = not state.terminated and int(state.current_player) == seat
+    wind = _WINDS[(seat - int(state.dealer)) % NUM_SEATS]
+    if viewer is None or viewer == seat:
+        shown = " ".join(_tile(int(kind)) for kind in kinds)
+    else:
+        shown = f"({len(kinds)} tiles)"
+    melds = _melds(state, seat)
+    thrown = [
+        _tile(int(entry) & st.HISTORY_KIND)
+        for entry in state.history[: int(state.num_discards)]
+        if int(entry) >> st.HISTORY_SEAT_SHIFT & 3 == seat and not int(entry) & st.HISTORY_CLAIMED
+    ]
+    return [
+        f"{'>' if turn else ' '} {seat} {wind}  {shown}" + (f"  | {melds}" if melds else ""),
+        f"       {' '.join(thrown)}",
+    ]
+
+
+def _melds(state: State, seat: int) -> str:
+    """Draws the melds of a seat; a concealed kong in brackets."""
+    chows = np.asarray(packed.to_counts(np.array(state.chows.rows[seat], np.uint32)))
+    sets = np.asarray(packed.to_counts(np.array(state.sets.rows[seat], np.uint32)))
+    drawn = ["".join(_tile(k + i) for i in range(3)) for k in np.repeat(np.arange(34), chows)]
+    forms = {st.PONG: "{0}{0}{0}", st.KONG: "{0}{0}{0}{0}", st.CONCEALED_KONG: "[{0}{0}{0}{0}]"}
+    drawn += [forms[int(sets[k])].format(_tile(int(k))) for k in np.flatnonzero(sets)]
+    return "  ".join(drawn)
+
+
+def _end(state: State) -> str:
+    """Says how the hand ended."""
+    points = ", ".join(f"{int(p):+d}" if np.isfinite(p) else "?" for p in state.rewards)
+    who = f"seat {int(state.winner)}: " if state.winner >= 0 else ""
+    return f"end: {who}{_ENDINGS[int(state.ending)]} · points {points}"
+
+
+def _tile(kind: int) -> str:
+    """Draws a tile with its name, since many terminals show the pictures too small."""
+    return f"{tiles.glyph(kind)}{tiles.NAMES[kind]}"

@@ -1,0 +1,113 @@
+"""The JAX game against the plain-Python reference, decision by decision."""
+
+import random
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import mjx
+from mjx import actions
+from mjx import state as st
+from mjx.rules import DEFAULT
+from tests import lockstep
+from tests.oracle.game import Game
+from tests.oracle.players import choose
+from tests.oracle.scenes import LOCKS, SCENES, WINS
+from tests.oracle.walls import random_wall, rich_wall
+
+DEFAULT_SCENES = {
+    name: scene
+    for name, scene in (SCENES | WINS | LOCKS).items()
+    if scene.rules == type(scene.rules)()
+}
+
+
+@pytest.mark.parametrize("name", DEFAULT_SCENES)
+def test_scene_replays_in_lock_step(name):
+    scene = DEFAULT_SCENES[name]
+    played = scene.play_all()[1]
+    game = scene.new_game()
+    state = lockstep.replay(game, lockstep.deal_like(game, scene.wall), played)
+    rng = random.Random(name)
+    lockstep.follow(game, state, lambda g: choose(g, rng))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_play_in_lock_step(seed):
+    rng = random.Random(seed)
+    wall = random_wall(seed)
+    game = Game(wall, rng.randrange(4), rng.randrange(4), rng.randrange(3))
+    state = lockstep.deal_like(game, wall)
+    lockstep.follow(game, state, lambda g: rng.choice(g.legal_actions()))
+
+
+@pytest.mark.slow
+def test_play_on_rich_walls_in_lock_step():
+    """Walls rich in sets, and players who seek wins, pass some, and kong: all endings occur."""
+    endings = dict.fromkeys((st.DRAWN, st.SELF_DRAW, st.ON_DISCARD), 0)
+    for seed in range(150):
+        rng = random.Random(seed)
+        wall = rich_wall(seed)
+        game = Game(wall, rng.randrange(4), rng.randrange(4), rng.randrange(3))
+        state = lockstep.deal_like(game, wall)
+        state = lockstep.follow(game, state, lambda g, rng=rng: choose(g, rng))
+        endings[int(state.ending)] = endings.get(int(state.ending), 0) + 1
+    assert min(endings.values()) > 0, endings
+
+
+def test_plain_jit_and_vmap_agree():
+    wall = np.array(rich_wall(3), np.int8)
+    plain = mjx.init_from_wall(wall)
+    jitted = lockstep.deal_jit(wall, DEFAULT)
+    batch = jax.jit(jax.vmap(lambda w: mjx.init_from_wall(w)))(np.stack([wall, wall]))
+    step_batch = jax.jit(jax.vmap(lambda s, a: mjx.step(s, a)))
+    rng = random.Random(0)
+    for _ in range(30):
+        chex.assert_trees_all_equal(plain, jitted, jax.tree.map(lambda x: x[1], batch))
+        action = rng.choice(list(np.flatnonzero(plain.legal_action_mask)))
+        plain = mjx.step(plain, int(action))
+        jitted = lockstep.step_jit(jitted, int(action), DEFAULT)
+        batch = step_batch(batch, jnp.full(2, action, jnp.int32))
+
+
+def test_step_compiles_once_and_keeps_its_types():
+    state = mjx.init(jax.random.key(0))
+    step = jax.jit(chex.assert_max_traces(lambda s, a: mjx.step(s, a), n=1))
+    after = step(state, jnp.int32(np.flatnonzero(state.legal_action_mask)[0]))
+    chex.assert_trees_all_equal_shapes_and_dtypes(state, after)
+    step(after, jnp.int32(np.flatnonzero(after.legal_action_mask)[0]))
+
+
+def test_finished_hand_is_absorbing():
+    wall = rich_wall(0)
+    game, rng = Game(wall), random.Random(0)
+    state = lockstep.follow(game, lockstep.deal_like(game, wall), lambda g: choose(g, rng))
+    assert state.rewards.any()
+    again = lockstep.step_jit(state, 5, DEFAULT)
+    chex.assert_trees_all_equal(again, state.replace(rewards=jnp.zeros(4)))
+
+
+def test_illegal_action_raises_or_ends_the_hand():
+    state = mjx.init(jax.random.key(0))
+    illegal = int(np.flatnonzero(~np.asarray(state.legal_action_mask))[0])
+    with pytest.raises(ValueError, match="not legal here. Legal: discard"):
+        mjx.step(state, illegal)
+    for action in (illegal, actions.PASS, -1, actions.NUM_ACTIONS):
+        after = lockstep.step_jit(state, action, DEFAULT)
+        assert bool(after.terminated) and int(after.ending) == st.ILLEGAL
+        assert np.isnan(after.rewards).all()
+
+
+def test_batch_without_vmap_is_refused():
+    batch = jax.vmap(lambda k: mjx.init(k))(jax.random.split(jax.random.key(0), 2))
+    with pytest.raises(ValueError, match="vmap"):
+        mjx.step(batch, jnp.zeros(2, jnp.int32))
+
+
+@pytest.mark.parametrize("arguments", [{"dealer": 4}, {"round_wind": -1}, {"streak": -1}])
+def test_bad_deal_is_refused(arguments):
+    with pytest.raises(ValueError, match=next(iter(arguments))):
+        mjx.init(jax.random.key(0), **arguments)
