@@ -12,6 +12,7 @@ discard; G, the same formula after it, orders the discards. So the best discard'
 leaf needs no discard. N = positions, T = 34 kinds, S = 4 suits.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -21,11 +22,14 @@ import numpy as np
 from agents import options
 from agents.search.value import Position, ValueFunction
 from mjx import distance, packed, state as st
+from mjx.stage import stage
 from mjx.observe import Observation
 from mjx.tiles import NUM_KINDS
 
 Array = jax.Array
 
+_NUM_HONOURS = 7
+_PONGS = np.int32(1 << 10)  # more than there are tiles
 _TILES_A_TURN = 4.0  # the wall falls by this much between two own draws
 
 
@@ -75,7 +79,7 @@ class Context(NamedTuple):
     unseen: Array  # int32[T]
     held: Array  # int32[T]    own concealed tiles at the root
     drawable: Array  # float32[]
-    paying: Array  # float32[T]  tai of a triplet of this kind
+    paying: Array  # float32[7]  tai of a triplet of each honour
     is_dealer: Array  # bool[]
 
 
@@ -105,10 +109,10 @@ def value() -> ValueFunction:
 def _prepare(params: Any, observation: Observation) -> Context:
     """Reads what the positions share."""
     del params
-    kinds = np.arange(NUM_KINDS, dtype=np.int32)
-    dragons = (kinds >= 31).astype(np.float32)
-    seat = kinds == 27 + observation.seat_wind
-    table = kinds == 27 + observation.round_wind
+    honours = np.arange(_NUM_HONOURS, dtype=np.int32)
+    dragons = (honours >= 4).astype(np.float32)
+    seat = honours == observation.seat_wind
+    table = honours == observation.round_wind
     return Context(
         unseen=observation.unseen.astype(jnp.int32),
         held=observation.hand.astype(jnp.int32),
@@ -120,34 +124,44 @@ def _prepare(params: Any, observation: Observation) -> Context:
 
 def _state_value(params: Weights, context: Context, position: Position) -> Array:
     """Values one position by V: float32[]."""
-    near = distance.at_rest(position.hand, position.num_melds)
     shown = _look(context, position)
-    unseen = _unseen(context, shown.counts)
-    accepted = jnp.sum(jnp.where(near.accepting, unseen, 0))
-    to_pong = jnp.sum(jnp.where(near.accepting & (shown.counts >= 2), unseen, 0))
-    return _expected(params, context, shown, near.deficiency, accepted, to_pong)
+    weights = _weights(context, shown.counts, shown.counts)
+    deficiency, both = stage(
+        distance.count_accepting, position.hand, position.num_melds, weights
+    )
+    return _expected(params, context, shown, deficiency, both)
 
 
 def _q_values(params: Weights, context: Context, position: Position) -> Array:
     """Values each discard at one position: float32[T]."""
     after = distance.after_discards(position.hand, position.num_melds)
     shown = _look(context, position)
-    unseen = _unseen(context, shown.counts)
-    accepted = jnp.sum(jnp.where(after.accepting, unseen[None], 0), axis=-1)
     left = shown.counts[None] - np.eye(NUM_KINDS, dtype=np.int32)
-    to_pong = jnp.sum(jnp.where(after.accepting & (left >= 2), unseen[None], 0), axis=-1)
-    ordering = jax.vmap(
-        lambda deficiency, accepted, to_pong: _expected(
-            params, context, shown, deficiency, accepted, to_pong
-        )
-    )(after.deficiency, accepted, to_pong)
+    weights = jax.vmap(_weights, (None, None, 0))(context, shown.counts, left)
+    both = jnp.sum(jnp.where(after.accepting, weights, 0), axis=-1, dtype=jnp.int32)
+    ordering = jax.vmap(functools.partial(_expected, params, context, shown))(
+        after.deficiency, both
+    )
     best = jnp.max(jnp.where(shown.counts > 0, ordering, -jnp.inf))
     return _state_value(params, context, position) + (ordering - best)
 
 
-def _unseen(context: Context, counts: Array) -> Array:
-    """Counts the copies still to come, less those drawn into the hand since the root: int32[T]."""
-    return context.unseen - jnp.maximum(counts - context.held, 0)
+def _weights(context: Context, counts: Array, left: Array) -> Array:
+    """Weighs the kinds by their copies still to come, and once more if they would pair up.
+
+    Copies drawn into the hand since the root have come. Both numbers stand in one, so that one
+    sum adds them up: `_PONGS` times those that pair up, plus all.
+
+    Args:
+      context: of the decision.
+      counts: int32[T] concealed tiles before the discard.
+      left: int32[T] concealed tiles that may be paired.
+
+    Returns:
+      int32[T].
+    """
+    unseen = context.unseen - jnp.maximum(counts - context.held, 0)
+    return unseen * jnp.where(left >= 2, _PONGS + 1, 1)
 
 
 def _look(context: Context, position: Position) -> _Hand:
@@ -156,8 +170,8 @@ def _look(context: Context, position: Position) -> _Hand:
     open_sets = position.sets & (packed.MARKS * np.uint32(st.PONG + st.KONG))
     chows = jnp.sum(packed.num_tiles(position.chows), dtype=jnp.int32)
     sets = jnp.sum(jax.lax.population_count(open_sets), dtype=jnp.uint32)
-    melded = packed.to_counts(position.sets) > 0
-    paying = context.paying
+    ranks = np.arange(_NUM_HONOURS, dtype=np.uint32) * packed.BITS
+    honours, melded = (position.hand[3] >> ranks) & 7, (position.sets[3] >> ranks) & 7 > 0
     suits = ((position.hand | position.chows | position.sets) != 0)[:3]
     zero = np.float32(0)
     turns = (context.drawable - _TILES_A_TURN * position.draws) / _TILES_A_TURN
@@ -165,19 +179,22 @@ def _look(context: Context, position: Position) -> _Hand:
         counts=counts,
         turns=jnp.maximum(turns, zero),
         open_melds=chows.astype(jnp.float32) + sets.astype(jnp.float32),
-        triplets=jnp.sum(jnp.where((counts >= 3) | melded, paying, zero)),
-        pairs=jnp.sum(jnp.where(counts == 2, paying, zero)),
+        triplets=jnp.sum(jnp.where((honours >= 3) | melded, context.paying, zero)),
+        pairs=jnp.sum(jnp.where(honours == 2, context.paying, zero)),
         one_suit=jnp.sum(suits, dtype=jnp.int32) <= 1,
     )
 
 
 def _expected(
-    params: Weights, context: Context, shown: _Hand, deficiency: Array, accepted: Array, to_pong: Array
+    params: Weights, context: Context, shown: _Hand, deficiency: Array, both: Array
 ) -> Array:
-    """Expects points of a hand: float32[] from int32[] deficiency and tiles that lower it."""
+    """Expects points of a hand: float32[] from its deficiency and sum of `_weights`, int32[]."""
     step = jnp.minimum(deficiency, 5)
-    by_step = jax.tree.map(lambda w: w[step] if w.ndim else w, params)
-    accepted, to_pong = accepted.astype(jnp.float32), to_pong.astype(jnp.float32)
+    # One row of a small table is one look-up instead of six.
+    table = jnp.stack([jnp.asarray(w) for w in params if jnp.ndim(w)], axis=-1)
+    row = iter(table[step])
+    by_step = Weights(*(next(row) if jnp.ndim(w) else w for w in params))
+    accepted, to_pong = ((both % _PONGS).astype(jnp.float32), (both // _PONGS).astype(jnp.float32))
     log_accepted = jnp.log1p(accepted)
     odds = (
         by_step.bias

@@ -24,6 +24,7 @@ from agents.search.value import NEVER, Position, ValueFunction, leaf_values, mas
 from agents.worklist import map_where
 from mjx import hand as hands, packed, state as st
 from mjx.rules import DEFAULT, Rules
+from mjx.stage import stage
 from mjx.tiles import NUM_KINDS
 
 Array = jax.Array
@@ -143,11 +144,10 @@ def discard_values(
         raise ValueError(f"Trees of {depth} layers are solved one at a time, not {num_tasks}.")
     nodes = _Nodes(tasks.tiles.hand, tasks.unseen, tasks.locked, jnp.ones(num_tasks, bool))
     positions = _positions(tasks, nodes.hand, 0)
-    q = _by_task(masked_q, solver, contexts, positions)
-    layer = _expand(nodes, q, widths(solver.settings.alpha))
+    layer = _branch(solver, contexts, nodes, positions)
     points = _completions(solver, tables, tasks, layer)
     if depth == 1:
-        best = _leaves(solver, contexts, tasks, layer)
+        best = stage(lambda: _leaves(solver, contexts, tasks, layer))
     elif depth == 2:
         best = _two_layers(solver, contexts, tables, tasks, nodes, layer)
     else:
@@ -170,6 +170,12 @@ def _mean(
         rho, sigma = jax.vmap(solver.risk.discards, (None, 0, 0))(solver.params, contexts, grouped)
         spread = rho.reshape(spread.shape) + sigma.reshape(spread.shape) * spread
     return jnp.where(by_kind.any(axis=1), spread, NEVER)
+
+
+def _branch(solver: Solver, contexts: Any, nodes: _Nodes, positions: Position) -> _Layer:
+    """Values the discards of nodes by Q, and branches."""
+    q = stage(lambda: _by_task(masked_q, solver, contexts, positions))
+    return stage(lambda: _expand(nodes, q, widths(solver.settings.alpha)))
 
 
 def _expand(nodes: _Nodes, q: Array, width: np.ndarray) -> _Layer:
@@ -262,8 +268,7 @@ def _two_layers(
     """Values the nodes below one task by one more layer, each distinct leaf once: [1,K,T]."""
     below = _children(nodes, layer)
     positions = _positions(tasks, below.hand, 1)
-    q = _by_task(masked_q, solver, contexts, positions)
-    deeper = _expand(below, q, widths(solver.settings.alpha))
+    deeper = _branch(solver, contexts, below, positions)
     points = _completions(solver, tables, tasks, deeper)
     leaf = _distinct_leaves(solver, contexts, tasks, layer, deeper)
     value = jnp.where(deeper.complete, points, jnp.where(deeper.open, leaf, np.float32(0)))
