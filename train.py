@@ -28,9 +28,7 @@ RUNS = pathlib.Path("runs")
 
 
 class Stop:
-    """Notes a wish to stop (Ctrl-C, SIGTERM), granted once the run is saved; a second one is not
-    waited for.
-    """
+    """Notes a wish to stop (Ctrl-C, SIGTERM), granted once the run is saved; the second is obeyed."""
 
     def __init__(self) -> None:
         """Begins without a wish."""

@@ -1,11 +1,10 @@
-"""A run's folder: its config, checkpoints, metrics and results. The one module of learning that
-touches the disk.
+"""A run's folder: the one module of learning that touches the disk.
 
-    runs/NAME/config.json        the settings, and the versions they were first run with
-    runs/NAME/checkpoints/N/     everything after N iterations: `params` apart from the `rest`
-    runs/NAME/metrics.jsonl      one line for every `log_every` iterations, and for each match
-    runs/NAME/results.json       the matches at the end
-    runs/NAME/tensorboard/       the metrics again, where tensorboardX is installed
+runs/NAME/config.json        the settings, and the versions they were first run with
+runs/NAME/checkpoints/N/     everything after N iterations: `params` apart from the `rest`
+runs/NAME/metrics.jsonl      one line for every `log_every` iterations, and for each match
+runs/NAME/results.json       the matches at the end
+runs/NAME/tensorboard/       the metrics again, where tensorboardX is installed
 """
 
 import importlib.metadata

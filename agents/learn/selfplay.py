@@ -18,11 +18,13 @@ from agents.learn import features
 from agents.learn.config import SelfPlayConfig
 from agents.learn.dqn import Transition
 from agents.learn.features import View
-from mjx import actions, observe, step
+from mjx import actions
 from mjx import state as st
-from mjx.observe import Observation
+from mjx.observe import Observation, observe
 from mjx.rules import DEFAULT, Rules
 from mjx.state import State
+from mjx.step import init as init_hand
+from mjx.step import step
 
 Array = jax.Array
 Params = Any
@@ -79,7 +81,7 @@ def deal(key: Array, rules: Rules = DEFAULT) -> State:
     """Deals a hand with a random dealer, round wind, and a streak of 0 to 3, mostly 0."""
     wall_key, dealer_key, wind_key, streak_key = jax.random.split(key, 4)
     streak = jnp.minimum(jax.random.geometric(streak_key, 0.7, dtype=jnp.int32) - 1, 3)
-    return step.init(
+    return init_hand(
         wall_key,
         rules,
         jax.random.randint(dealer_key, (), 0, st.NUM_SEATS),
@@ -112,9 +114,7 @@ def play(
       The tables; transitions [G, K, ...]; which of them are real, bool[G,K]; tallies [G].
     """
     num_games = games.state.current_player.shape[0]
-    observations = jax.vmap(lambda state: observe.observe(state, state.current_player, rules))(
-        games.state
-    )
+    observations = jax.vmap(lambda state: observe(state, state.current_player, rules))(games.state)
     decisions = decide(observations, observations.legal_action_mask)
     share = config.reward_share if config.reward == "expectimax" else 0.0
 
@@ -124,7 +124,7 @@ def play(
         explore_key, deal_key = jax.random.split(key)
         mask = observation.legal_action_mask
         action = explore(explore_key, decision.action, mask, epsilon)
-        after = step.step(game.state, action, rules)
+        after = step(game.state, action, rules)
         pending, transitions, valid = book(
             game.pending,
             game.state.current_player,

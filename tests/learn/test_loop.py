@@ -99,13 +99,14 @@ def test_the_target_network_follows_in_steps(trainer, run):
     _equal(state.target_params, first)
     seen = set()
     for _ in range(6):
-        state, metrics = run(state)
+        state, _ = run(state)
         # 3 updates an iteration, 6 a call: copies after updates 5, 10, 15, ...
         seen.add(int(state.num_updates))
         if state.num_updates < CONFIG.learning.target_period:
             _equal(state.target_params, first)
     changed = [
-        not np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (state.params, first)))
+        not np.array_equal(a, b)
+        for a, b in zip(*map(jax.tree.leaves, (state.params, first)), strict=True)
     ]
     assert all(changed) and max(seen) >= 2 * CONFIG.learning.target_period
     moved = [
@@ -125,7 +126,7 @@ def test_a_folder_keeps_its_settings(tmp_path):
     Run(tmp_path / "a", CONFIG).close()
     Run(tmp_path / "a", CONFIG).close()
     other = dataclasses.replace(CONFIG, learning=dataclasses.replace(CONFIG.learning, batch=9))
-    with pytest.raises(ConfigError, match="learning.batch: 8 and 9"):
+    with pytest.raises(ConfigError, match=r"learning\.batch: 8 and 9"):
         Run(tmp_path / "a", other)
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "letter.txt").write_text("dear")

@@ -11,7 +11,8 @@ import pytest
 from agents import policy
 from agents.learn import features, selfplay
 from agents.learn.config import SelfPlayConfig
-from mjx import actions, observe
+from mjx import actions
+from mjx.observe import observe
 
 NUM_GAMES, NUM_STEPS, DISCOUNT = 6, 260, 0.5
 GREEDY = policy.load("greedy")
@@ -31,7 +32,7 @@ def played():
 
     @functools.partial(jax.jit, static_argnames=())
     def one(games, key):
-        seen = jax.vmap(lambda s: observe.observe(s, s.current_player))(games.state)
+        seen = jax.vmap(lambda s: observe(s, s.current_player))(games.state)
         views = jax.vmap(features.view_of)(seen)
         decision = _decide(seen, seen.legal_action_mask)
         after, transitions, valid, tally = selfplay.play(
