@@ -28,7 +28,7 @@ RUNS = pathlib.Path("runs")
 
 
 class Stop:
-    """Notes a wish to stop (Ctrl-C, SIGTERM), granted once the run is saved; the second is obeyed."""
+    """Notes a wish to stop (Ctrl-C, SIGTERM), granted once the run is saved."""
 
     def __init__(self) -> None:
         """Begins without a wish."""
@@ -119,7 +119,11 @@ def match(pairing: evaluation.Pairing) -> dict[str, Any]:
     """Plays one match of the final table under a progress bar."""
     names = f"{pairing.a.name} v {pairing.b.name}"
     with tqdm(total=2 * pairing.pairs, desc=names, unit=" hands", disable=None) as bar:
-        return evaluation.play(pairing, lambda done, _: bar.update(done - bar.n))
+
+        def report(done: int, _: int) -> None:
+            bar.update(done - bar.n)
+
+        return evaluation.play(pairing, report)
 
 
 if __name__ == "__main__":

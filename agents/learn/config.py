@@ -188,7 +188,7 @@ def parse(arguments: Sequence[str], default_file: pathlib.Path) -> Config:
                 raise ConfigError(complaint.getvalue().strip().splitlines()[-1]) from None
     except (OSError, yaml.YAMLError) as error:
         raise ConfigError(f"Cannot read the config: {error}") from error
-    except (draccus.utils.ParsingError, draccus.utils.DecodingError) as error:
+    except draccus.utils.ParsingError as error:
         raise ConfigError(_innermost(error)) from error
 
 
@@ -207,7 +207,7 @@ def from_dict(values: dict[str, Any]) -> Config:
 
     try:
         return draccus.decode(Config, values)
-    except (draccus.utils.ParsingError, draccus.utils.DecodingError) as error:
+    except draccus.utils.ParsingError as error:
         raise ConfigError(_innermost(error)) from error
 
 

@@ -45,7 +45,7 @@ def make(config: NetworkConfig) -> QNetwork:
         return module.apply(params, table, method="table")
 
     def values(params: Params, shared: Any, hand: Hand) -> Array:
-        return module.apply(params, shared, hand, method="values")
+        return jnp.asarray(module.apply(params, shared, hand, method="values"))
 
     return QNetwork(init, table, values)
 
