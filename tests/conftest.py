@@ -1,6 +1,6 @@
 """How every test runs: on the CPU, with JAX's own checks on, and with a compile cache.
 
-A test that drives a library which breaks under these checks (flashbax promotes ranks) carries
+A test that drives a library which breaks under these checks (rlax promotes ranks) carries
 `@pytest.mark.loose_jax`; our own code never needs it.
 """
 

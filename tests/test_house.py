@@ -21,7 +21,7 @@ MODULES = sorted(
 CORE = ("jax", "jaxlib", "flax", "optax", "chex", "orbax")
 # Distributions that the scripts and tests use, by the names they are imported under.
 EXTRAS = (
-    *("beartype", "draccus", "flashbax", "hypothesis", "jaxtyping", "mahjax", "matplotlib"),
+    *("beartype", "draccus", "hypothesis", "jaxtyping", "mahjax", "matplotlib"),
     *("pytest", "riichienv", "rlax", "scipy", "tensorboardX", "tqdm", "tyro", "yaml"),
 )
 

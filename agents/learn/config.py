@@ -1,0 +1,301 @@
+"""The settings of a training run: frozen, typed, checked before any work.
+
+A run is a YAML file of these fields; any of them may be given on the command line as
+`--section.field value`.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import difflib
+import io
+import math
+import pathlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agents import policy
+
+
+class ConfigError(ValueError):
+    """A setting that does not exist, has the wrong type, or cannot be."""
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The Q network."""
+
+    kind: Literal["small", "resnet"] = "small"
+    width: int = 32  # of the small network's hidden layers; the ResNet's are fixed
+    context: int = 32  # values that sum up the table for every tile, small network only
+
+    def __post_init__(self) -> None:
+        """Refuses impossible sizes."""
+        _within("network.width", self.width, 1, 4096)
+        _within("network.context", self.context, 1, 4096)
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """The search that chooses the actions in self-play and in `expectimax_ddqn`."""
+
+    depth: int = 1  # layers of one discard and one draw in the own turn; 0 is the network alone
+    claim_depth: int = 0  # layers for claims and passes: a pass is 34 trees
+    alpha: float = 0.2  # the share of the tiles in hand that are tried as discards
+
+    def __post_init__(self) -> None:
+        """Refuses searches that cannot be."""
+        _within("search.depth", self.depth, 0, 4)
+        _within("search.claim_depth", self.claim_depth, 0, 4)
+        _within("search.alpha", self.alpha, 1e-3, 1.0)
+
+
+@dataclass(frozen=True)
+class SelfPlayConfig:
+    """Games played at once, each carried over from one iteration to the next."""
+
+    games: int = 128
+    steps: int = 8  # decisions of each game in one iteration
+    epsilon_start: float = 0.5  # chance of a random action, falling linearly ...
+    epsilon_end: float = 0.05
+    epsilon_iterations: int = 500  # ... over so many iterations
+    reward: Literal["final", "expectimax"] = "expectimax"
+    reward_share: float = 0.1  # of the search's value, the reward of each decision but the last
+
+    def __post_init__(self) -> None:
+        """Refuses impossible values."""
+        _within("selfplay.games", self.games, 1, 1 << 20)
+        _within("selfplay.steps", self.steps, 1, 4096)
+        _within("selfplay.epsilon_start", self.epsilon_start, 0.0, 1.0)
+        _within("selfplay.epsilon_end", self.epsilon_end, 0.0, 1.0)
+        _within("selfplay.epsilon_iterations", self.epsilon_iterations, 1, 1 << 30)
+        _within("selfplay.reward_share", self.reward_share, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class LearningConfig:
+    """Double DQN and its optimiser."""
+
+    double: bool = True  # False: plain DQN
+    discount: float = 1.0
+    loss: Literal["huber", "squared"] = "huber"
+    learning_rate: float = 1e-3  # decays to a tenth along a cosine
+    batch: int = 256
+    updates: int = 8  # gradient steps in one iteration
+    target_period: int = 100  # gradient steps between copies into the target network
+    clip: float = 10.0  # largest gradient norm
+    capacity: int = 65536  # transitions kept
+    warmup: int = 4096  # transitions needed before the first gradient step
+
+    def __post_init__(self) -> None:
+        """Refuses impossible values."""
+        _within("learning.discount", self.discount, 0.0, 1.0)
+        _within("learning.learning_rate", self.learning_rate, 1e-8, 1.0)
+        _within("learning.batch", self.batch, 1, 1 << 20)
+        _within("learning.updates", self.updates, 1, 1 << 20)
+        _within("learning.target_period", self.target_period, 1, 1 << 30)
+        _within("learning.clip", self.clip, 1e-6, 1e6)
+        _within("learning.capacity", self.capacity, 1, 1 << 30)
+        _within("learning.warmup", self.warmup, 1, self.capacity)
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """Matches against other agents, in mirrored pairs of hands."""
+
+    every: int = 100  # iterations between short matches of the network alone
+    pairs: int = 128  # of each short match
+    opponents: tuple[str, ...] = ("random", "greedy")  # of the network alone
+    final_pairs: int = 512  # of each match of the network alone, at the end
+    searched_pairs: int = 128  # of each match with the search, at the end
+    searched_opponents: tuple[str, ...] = ("expectimax:depth=1",)
+
+    def __post_init__(self) -> None:
+        """Refuses impossible values."""
+        _within("evaluation.every", self.every, 1, 1 << 30)
+        for name in ("pairs", "final_pairs", "searched_pairs"):
+            _within(f"evaluation.{name}", getattr(self, name), 2, 1 << 20)
+        for opponent in (*self.opponents, *self.searched_opponents):
+            policy.load(opponent)  # raises a ValueError that says what is allowed
+
+
+@dataclass(frozen=True)
+class Config:
+    """One training run."""
+
+    name: str = "cpu"  # the run's folder under runs/
+    seed: int = 0
+    iterations: int = 1000
+    log_every: int = 10  # iterations in one compiled call; one line of metrics for each
+    checkpoint_every: int = 100  # iterations
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    learning: LearningConfig = field(default_factory=LearningConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def __post_init__(self) -> None:
+        """Refuses values that cannot stand together."""
+        if not self.name or set(self.name) - set(_NAME_LETTERS) or self.name[0] == ".":
+            raise ValueError(f"name: letters, digits, '-', '_' and '.' only, not {self.name!r}.")
+        _within("seed", self.seed, 0, 2**32 - 1)
+        _within("iterations", self.iterations, 1, 1 << 30)
+        _within("log_every", self.log_every, 1, self.iterations)
+        for path, value in (
+            ("iterations", self.iterations),
+            ("checkpoint_every", self.checkpoint_every),
+            ("evaluation.every", self.evaluation.every),
+        ):
+            if value < 1 or value % self.log_every:
+                raise ValueError(
+                    f"{path}: a multiple of log_every ({self.log_every}), not {value}."
+                )
+
+
+_FILE = re.compile("^--config(?==|$)")  # the library calls the option --config_path
+_NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+
+def parse(arguments: Sequence[str], default_file: pathlib.Path) -> Config:
+    """Reads a config from a YAML file and command-line arguments.
+
+    Args:
+      arguments: `--config FILE` and any `--section.field value`.
+      default_file: read when no file is given.
+
+    Returns:
+      The config.
+
+    Raises:
+      ConfigError: names the field, what is wrong, and the nearest right one.
+    """
+    import draccus
+    import yaml
+
+    arguments = [_FILE.sub("--config_path", argument) for argument in arguments]
+    _refuse_unknown_options(arguments)
+    if not any(a.split("=")[0] == "--config_path" for a in arguments):
+        arguments = [f"--config_path={default_file}", *arguments]
+    try:
+        path = _config_path(arguments)
+        _refuse_unknown_keys(yaml.safe_load(path.read_text()), path)
+        with contextlib.redirect_stderr(io.StringIO()) as complaint:
+            try:
+                return draccus.parse(Config, args=arguments)
+            except SystemExit as stop:
+                if stop.code in (0, None):  # --help was asked for
+                    raise
+                raise ConfigError(complaint.getvalue().strip().splitlines()[-1]) from None
+    except (OSError, yaml.YAMLError) as error:
+        raise ConfigError(f"Cannot read the config: {error}") from error
+    except draccus.utils.ParsingError as error:
+        raise ConfigError(_innermost(error)) from error
+
+
+def to_dict(config: Config) -> dict[str, Any]:
+    """Returns a config as nested plain values, lists for tuples, as JSON would give it back."""
+    return _plain(dataclasses.asdict(config))
+
+
+def from_dict(values: dict[str, Any]) -> Config:
+    """Returns the config of `to_dict`.
+
+    Raises:
+      ConfigError: the values are not those of a config.
+    """
+    import draccus
+
+    try:
+        return draccus.decode(Config, values)
+    except draccus.utils.ParsingError as error:
+        raise ConfigError(_innermost(error)) from error
+
+
+def differences(a: Config, b: Config) -> list[str]:
+    """Lists the fields in which two configs differ, with both values."""
+    flat_a, flat_b = dict(_flat(to_dict(a))), dict(_flat(to_dict(b)))
+    return [
+        f"{path}: {flat_a[path]!r} and {flat_b[path]!r}"
+        for path in flat_a
+        if flat_a[path] != flat_b[path]
+    ]
+
+
+def _within(path: str, value: float, low: float, high: float) -> None:
+    """Refuses a number outside [low, high], and NaN."""
+    if isinstance(value, bool) or math.isnan(value) or not low <= value <= high:
+        raise ValueError(f"{path}: from {low:g} to {high:g}, not {value}.")
+
+
+def _plain(value: Any) -> Any:
+    """Turns tuples into lists, all the way down."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields nested values under dotted names."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _fields() -> list[str]:
+    """Lists every field under its dotted name."""
+    return [path for path, _ in _flat(to_dict(Config()))]
+
+
+def _refuse_unknown_options(arguments: Sequence[str]) -> None:
+    """Refuses an option that names no field."""
+    allowed = [*_fields(), "config", "config_path", "help"]
+    for argument in arguments:
+        name = argument.split("=")[0].removeprefix("--")
+        if argument.startswith("--") and name not in allowed:
+            raise ConfigError(f"No option is named --{name}.{_nearest(name, allowed, '--')}")
+
+
+def _refuse_unknown_keys(values: Any, path: pathlib.Path) -> None:
+    """Refuses a key of a file that names no field."""
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} holds no settings: {values!r}.")
+    allowed = _fields()
+    sections = {name.split(".")[0] for name in allowed if "." in name}
+    for name, value in _flat(values):
+        if name in sections:
+            raise ConfigError(f"{path}: {name} is a section of settings, not {value!r}.")
+        if name not in allowed:
+            raise ConfigError(f"{path}: no setting is named {name}.{_nearest(name, allowed)}")
+
+
+def _nearest(name: str, allowed: Sequence[str], prefix: str = "") -> str:
+    """Suggests the nearest allowed name, by its whole path or by its last part alone."""
+    found = difflib.get_close_matches(name, allowed, n=1, cutoff=0.5)
+    if not found:
+        last = {path.split(".")[-1]: path for path in allowed}
+        found = [
+            last[part]
+            for part in difflib.get_close_matches(name.split(".")[-1], list(last), n=1, cutoff=0.5)
+        ]
+    return f" Did you mean {prefix}{found[0]}?" if found else f" Fields: {', '.join(allowed)}."
+
+
+def _config_path(arguments: Sequence[str]) -> pathlib.Path:
+    """Finds the config file among the arguments."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("--config_path", type=pathlib.Path)
+    try:
+        return parser.parse_known_args(list(arguments))[0].config_path
+    except argparse.ArgumentError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _innermost(error: BaseException) -> str:
+    """Returns the message of a field's own check where there is one, else the library's."""
+    cause = error.__cause__
+    is_check = type(cause) is ValueError and "instantiate" in str(error)
+    return str(cause if is_check else error)

@@ -1,0 +1,175 @@
+"""The loop: a run in two halves is an unbroken run, bit for bit; its parts do what they say."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from agents.learn import checkpoints, features, loop, selfplay
+from agents.learn.checkpoints import CheckpointError, Run
+from agents.learn.config import (
+    Config,
+    ConfigError,
+    EvaluationConfig,
+    LearningConfig,
+    NetworkConfig,
+    SelfPlayConfig,
+)
+from mjx import actions
+
+CONFIG = Config(
+    name="halves",
+    iterations=8,
+    log_every=2,
+    checkpoint_every=4,
+    network=NetworkConfig(width=8, context=4),
+    selfplay=SelfPlayConfig(games=4, steps=16, epsilon_iterations=4),
+    learning=LearningConfig(batch=8, updates=3, target_period=5, capacity=256, warmup=100),
+    evaluation=EvaluationConfig(every=8),
+)
+
+
+def _decide_with(network):
+    """The network alone, without the search: quick to compile. Passes unless it can win."""
+
+    def decide(params, observations, masks):
+        q = jax.vmap(network.apply, (None, 0))(params, jax.vmap(features.view_of)(observations))
+        rest = jnp.zeros((q.shape[0], actions.NUM_ACTIONS - 34))
+        scores = jnp.concatenate([q, rest], axis=-1).at[:, actions.WIN].set(1e6)
+        scores = jnp.where(masks, scores, -jnp.inf)
+        return selfplay.Decision(
+            jnp.argmax(scores, axis=-1).astype(jnp.int32), 1000.0 * jnp.max(q, axis=-1)
+        )
+
+    return decide
+
+
+@pytest.fixture(scope="module")
+def trainer():
+    return loop.make(CONFIG, _decide_with)
+
+
+@pytest.fixture(scope="module")
+def run(trainer):
+    return jax.jit(trainer.run)
+
+
+def _equal(a, b):
+    def same(x, y):
+        if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
+            x, y = jax.random.key_data(x), jax.random.key_data(y)
+        assert x.dtype == y.dtype
+        np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+
+    jax.tree.map(same, a, b)
+
+
+@pytest.mark.slow
+def test_two_halves_are_an_unbroken_run(trainer, run, tmp_path):
+    state = jax.jit(trainer.init)()
+    unbroken, lines = state, []
+    for _ in range(4):
+        unbroken, metrics = run(unbroken)
+        lines.append(metrics)
+    half = state
+    for _ in range(2):
+        half, _ = run(half)
+    first = Run(tmp_path / "halves", CONFIG)
+    assert first.restore(trainer.init) is None
+    first.save(half)
+    first.close()
+    del half
+
+    again = Run(tmp_path / "halves", CONFIG)
+    half = again.restore(trainer.init)
+    again.close()
+    for line in lines[2:]:
+        half, metrics = run(half)
+        _equal(metrics, line)
+    _equal(half, unbroken)
+    assert int(unbroken.num_updates) > 0 and int(unbroken.replay.num_added) > 100
+
+
+@pytest.mark.slow
+def test_the_target_network_follows_in_steps(trainer, run):
+    state = jax.jit(trainer.init)()
+    first = state.params
+    _equal(state.target_params, first)
+    seen = set()
+    for _ in range(6):
+        state, _ = run(state)
+        # 3 updates an iteration, 6 a call: copies after updates 5, 10, 15, ...
+        seen.add(int(state.num_updates))
+        if state.num_updates < CONFIG.learning.target_period:
+            _equal(state.target_params, first)
+    changed = [
+        not np.array_equal(a, b)
+        for a, b in zip(*map(jax.tree.leaves, (state.params, first)), strict=True)
+    ]
+    assert all(changed) and max(seen) >= 2 * CONFIG.learning.target_period
+    moved = [
+        not np.array_equal(a, b)
+        for a, b in zip(*map(jax.tree.leaves, (state.target_params, first)), strict=True)
+    ]
+    assert all(moved)
+
+
+def test_epsilon_falls_to_its_end():
+    config = dataclasses.replace(CONFIG, selfplay=SelfPlayConfig(epsilon_iterations=10))
+    values = [float(loop.epsilon(jnp.int32(i), config)) for i in (0, 5, 10, 1000)]
+    np.testing.assert_allclose(values, [0.5, 0.275, 0.05, 0.05], rtol=1e-6)
+
+
+def test_a_folder_keeps_its_settings(tmp_path):
+    Run(tmp_path / "a", CONFIG).close()
+    Run(tmp_path / "a", CONFIG).close()
+    other = dataclasses.replace(CONFIG, learning=dataclasses.replace(CONFIG.learning, batch=9))
+    with pytest.raises(ConfigError, match=r"learning\.batch: 8 and 9"):
+        Run(tmp_path / "a", other)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "letter.txt").write_text("dear")
+    with pytest.raises(CheckpointError, match="holds no run"):
+        Run(tmp_path / "b", CONFIG)
+
+
+def test_metrics_after_the_checkpoint_are_dropped(trainer, tmp_path):
+    run = Run(tmp_path / "a", CONFIG)
+    run.save(jax.jit(trainer.init)().replace(iteration=jnp.int32(4)))
+    for iteration in (2, 4, 6):
+        run.log({"iteration": iteration, "loss": float("nan") if iteration == 2 else 1.0})
+    run.close()
+    with (tmp_path / "a" / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 8, "lo')  # cut off in writing
+    run = Run(tmp_path / "a", CONFIG)
+    run.restore(trainer.init)
+    run.log({"iteration": 6, "loss": 2.0})
+    run.close()
+    assert run.metrics() == [
+        {"iteration": 2, "loss": None},
+        {"iteration": 4, "loss": 1.0},
+        {"iteration": 6, "loss": 2.0},
+    ]
+
+
+def test_missing_and_foreign_checkpoints_are_refused(trainer, tmp_path):
+    def init():
+        return loop.first_params(trainer.network, CONFIG)
+
+    with pytest.raises(CheckpointError, match="holds no run"):
+        checkpoints.read_config(tmp_path / "nowhere")
+    run = Run(tmp_path / "a", CONFIG)
+    with pytest.raises(CheckpointError, match="no checkpoint yet"):
+        checkpoints.read_params(tmp_path / "a", init)
+    state = jax.jit(trainer.init)()
+    run.save(state)
+    run.close()
+    _equal(checkpoints.read_params(tmp_path / "a", init), state.params)
+    wider = jax.tree.map(lambda x: jnp.concatenate([x, x]), init())
+    for foreign in ({"else": jnp.zeros(3)}, wider):
+        with pytest.raises(CheckpointError, match="does not hold the network"):
+            checkpoints.read_params(tmp_path / "a", lambda foreign=foreign: foreign)
+    (tmp_path / "a" / "config.json").write_text('{"config": {"seed": 0, "old": 1}}')
+    with pytest.raises(CheckpointError, match="old"):
+        checkpoints.read_config(tmp_path / "a")

@@ -1,0 +1,130 @@
+"""Trains Expectimax + Double DQN by self-play, and says how strong it has become.
+
+    python train.py                                    # configs/cpu.yaml
+    python train.py --config configs/smoke.yaml        # seconds
+    python train.py --seed 1 --learning.batch 512      # any setting
+
+Everything goes to runs/NAME. Stopped at any moment and started again with the same settings, it
+goes on from its last checkpoint as if it had never stopped.
+"""
+
+import pathlib
+import signal
+import sys
+import time
+from typing import Any
+
+import jax
+from tqdm import tqdm
+
+from agents.learn import config as settings
+from agents.learn import curves, evaluation, loop, player
+from agents.learn.checkpoints import CheckpointError, Run
+from agents.learn.config import Config, ConfigError
+from agents.learn.loop import TrainState
+
+DEFAULT = pathlib.Path(__file__).parent / "configs" / "cpu.yaml"
+RUNS = pathlib.Path("runs")
+
+
+class Stop:
+    """Notes a wish to stop (Ctrl-C, SIGTERM), granted once the run is saved."""
+
+    def __init__(self) -> None:
+        """Begins without a wish."""
+        self.wanted = False
+
+    def __enter__(self) -> "Stop":
+        """Listens."""
+        self._before = {n: signal.signal(n, self._note) for n in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Listens no longer."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: object) -> None:
+        """Takes a signal."""
+        self.wanted = True
+        self.__exit__()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs, or goes on with, a training run; returns the exit status."""
+    try:
+        config = settings.parse(sys.argv[1:] if arguments is None else arguments, DEFAULT)
+        run = Run(RUNS / config.name, config)
+    except (ConfigError, CheckpointError) as error:
+        print(f"train.py: {error}", file=sys.stderr)
+        return 2
+    try:
+        if run.results() is None:
+            players = evaluation.Players(config)
+            with Stop() as stop:
+                state = train(config, run, players, stop)
+            if int(state.iteration) < config.iterations:
+                print(f"Stopped after {int(state.iteration)} iterations; start again to go on.")
+                return 130
+            run.finish([match(pairing) for pairing in players.final(state.params)])
+        curves.draw(run.metrics(), config.name).savefig(run.folder / "curves.png", dpi=120)
+        print(evaluation.table(run.results() or []))
+        print(f"All of it is in {run.folder}.")
+    finally:
+        run.close()
+    return 0
+
+
+def train(config: Config, run: Run, players: evaluation.Players, stop: Stop) -> TrainState:
+    """Goes on with a run until its end or until it is stopped; either way it is saved."""
+    trainer = loop.make(config, lambda network: player.decide_with(network, config.search))
+    restored = run.restore(trainer.init)
+    state = jax.jit(trainer.init)() if restored is None else restored
+    start = int(state.iteration)
+    print(
+        f"{'Going on' if start else 'Starting'} with {run.folder} at iteration {start}; compiling."
+    )
+    chunk = jax.jit(trainer.run, donate_argnums=0)
+    with tqdm(total=config.iterations, initial=start, unit=" iterations", disable=None) as bar:
+        while int(state.iteration) < config.iterations and not stop.wanted:
+            state = advance(chunk, state, config, run, players, bar)
+    run.save(state)
+    return state
+
+
+def advance(
+    chunk: Any, state: TrainState, config: Config, run: Run, players: evaluation.Players, bar: tqdm
+) -> TrainState:
+    """Runs `log_every` iterations, then logs, saves and evaluates where they are due."""
+    begin = time.perf_counter()
+    state, metrics = chunk(state)
+    values = {name: value.item() for name, value in jax.device_get(metrics).items()}
+    took = time.perf_counter() - begin
+    done = int(state.iteration)
+    rate = values["play/decisions"] / took
+    bar.update(done - bar.n)
+    bar.set_postfix(loss=f"{values['learn/loss']:.3g}", decisions_per_s=f"{rate:.0f}")
+    run.log({"iteration": done, **values, "time/decisions_per_s": rate, "time/seconds": took})
+    if done % config.evaluation.every == 0 or done == config.iterations:
+        bar.set_description("evaluating")
+        for pairing in players.short(state.params):
+            run.log({"iteration": done, **evaluation.metrics(evaluation.play(pairing))})
+        bar.set_description("training")
+    if done % config.checkpoint_every == 0:
+        run.save(state)
+    return state
+
+
+def match(pairing: evaluation.Pairing) -> dict[str, Any]:
+    """Plays one match of the final table under a progress bar."""
+    names = f"{pairing.a.name} v {pairing.b.name}"
+    with tqdm(total=2 * pairing.pairs, desc=names, unit=" hands", disable=None) as bar:
+
+        def report(done: int, _: int) -> None:
+            bar.update(done - bar.n)
+
+        return evaluation.play(pairing, report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
