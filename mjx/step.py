@@ -99,7 +99,12 @@ def init_from_wall(
     round_wind: int | Array = 0,
     streak: int | Array = 0,
 ) -> State:
-    """Deals a given wall, int8[136] kinds in draw order; otherwise as `init`."""
+    """Deals a given wall, int8[136] kinds in draw order; otherwise as `init`.
+
+    Raises:
+      ValueError: also a wall that does not hold each kind four times, where its values are known.
+    """
+    _check_wall(wall)
     state = st.deal(
         jnp.asarray(wall, jnp.int8),
         jnp.asarray(dealer, jnp.int32),
@@ -354,3 +359,13 @@ def _check_concrete(state: State, action: Array) -> None:
     if not 0 <= int(action) < actions.NUM_ACTIONS or not mask[int(action)]:
         allowed = ", ".join(actions.NAMES[i] for i in np.flatnonzero(mask))
         raise ValueError(f"Action {int(action)} is not legal here. Legal: {allowed}.")
+
+
+def _check_wall(wall: Array) -> None:
+    """Refuses a wall of the wrong shape, or of the wrong tiles where the values are known."""
+    if np.shape(wall) != (tiles.NUM_TILES,):
+        raise ValueError(f"A wall is {tiles.NUM_TILES} kinds, not an array {np.shape(wall)}.")
+    if not isinstance(wall, jax.core.Tracer):
+        expected = np.repeat(np.arange(tiles.NUM_KINDS), tiles.NUM_COPIES)
+        if not np.array_equal(np.sort(np.asarray(wall)), expected):
+            raise ValueError("A wall holds each of the kinds 0 to 33 four times.")

@@ -111,3 +111,9 @@ def test_batch_without_vmap_is_refused():
 def test_bad_deal_is_refused(arguments):
     with pytest.raises(ValueError, match=next(iter(arguments))):
         mjx.init(jax.random.key(0), **arguments)
+
+
+@pytest.mark.parametrize("wall", [np.zeros(136, np.int8), np.arange(135), [list(range(34))] * 4])
+def test_bad_wall_is_refused(wall):
+    with pytest.raises(ValueError, match="wall"):
+        mjx.init_from_wall(wall)
