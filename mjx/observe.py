@@ -80,7 +80,8 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
     melded = tiles_in_melds(chows, pongs, kongs, concealed)
     visible = hands[0] + jnp.sum(melded + discards, axis=0, dtype=jnp.int8)
     is_ours = state.current_player == seat
-    konging = state.robbing & (np.arange(NUM_KINDS) == state.pending)
+    konged = state.robbing | (state.ending == st.ROBBED_KONG)  # it lies on the table, in no meld
+    konging = konged & (np.arange(NUM_KINDS) == state.pending)
     return Observation(
         hand=hands[0],
         drawn=jnp.where(is_ours, state.drawn, -1),
