@@ -14,7 +14,8 @@ import numpy as np
 from tests.oracle import actions
 from tests.oracle.game import Game
 from tests.oracle.players import choose
-from tests.oracle.walls import random_wall, rich_wall
+from tests.oracle.tiles import parse
+from tests.oracle.walls import random_wall, rich_wall, wall_with
 
 NUM_ACTIONS = 109
 FORMS = ("chow", "pong", "kong", "ankong")
@@ -42,12 +43,45 @@ class Recording(NamedTuple):
 
 
 def record(seed: int) -> Recording:
-    """Plays one hand: a random wall for even seeds, a rich one for odd."""
+    """Plays one hand: a random wall for even seeds, a rich one for odd, and now and then a robbery.
+
+    Of ten seeds one deals a kong that can be robbed, which play by itself meets in one hand of a
+    thousand; there the dealer begins with the tile that is to be ponged.
+    """
     rng = random.Random(seed)
-    wall = rich_wall(seed) if seed % 2 else random_wall(seed)
-    game = Game(wall, rng.randrange(4), rng.randrange(4), rng.randrange(3))
+    dealer, opening = rng.randrange(4), []
+    if seed % 10 == 7:
+        wall, first = robbery_wall(rng, dealer)
+        opening = [first]
+    else:
+        wall = rich_wall(seed) if seed % 2 else random_wall(seed)
+    game = Game(wall, dealer, rng.randrange(4), rng.randrange(3))
     win_rate = rng.choice((0.2, 0.6, 1.0))
-    return record_game(seed, wall, game, lambda g: choose(g, rng, win_rate))
+
+    def choose_action(game: Game) -> int:
+        return opening.pop() if opening else choose(game, rng, win_rate)
+
+    return record_game(seed, wall, game, choose_action)
+
+
+def robbery_wall(rng: random.Random, dealer: int) -> tuple[list[int], int]:
+    """Deals a pong to the seat after the dealer, its fourth tile, and a seat that waits for it.
+
+    Returns:
+      The wall, and the kind that the dealer draws first and should discard.
+    """
+    first, second, third = rng.sample("mps", 3)
+    near, far = rng.sample("ESWNCFP", 2)
+    rank = rng.randrange(2, 9)
+    ready = f"{rank - 1}{rank + 1}{first} 123456789{second} 123{third} {near}{far}"
+    hands = ["", f"{rank}{rank}{first}", ready, ""]  # by place from the dealer
+    by_seat = [hands[(seat - dealer) % 4] for seat in range(4)]
+    tile = f"{rank}{first}"
+    others = [n for n in "ESWNCFP" if n not in (near, far)]
+    # After the pong the draws go to places 2, 3, 0 and then to the kong's seat.
+    draws = f"{tile} {near} {others[0]} {others[1]} {tile}"
+    wall = wall_with(by_seat, draws, dealer=dealer, seed=rng.randrange(2**32))
+    return wall, parse(tile)
 
 
 def record_game(
