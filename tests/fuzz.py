@@ -57,6 +57,7 @@ def _shown(state):
     """Collects what is compared of one state; seats absolute, but for the views."""
     views = jax.vmap(mjx.observe, in_axes=(None, 0))(state, jnp.arange(4))
     return {
+        "state": state,
         "terminated": state.terminated,
         "hands": packed.to_counts(state.hands.to_array()),
         "locked": state.locked,
@@ -73,6 +74,17 @@ def _shown(state):
 
 def play(recordings: list[Recording]) -> None:
     """Replays hands and raises AssertionError at the first difference."""
+    shown = replay(recordings)
+    for lane, hand in enumerate(recordings):
+        num = len(hand.actions) + 1
+        compare(hand, jax.tree.map(lambda x, lane=lane, num=num: x[:num, lane], shown))
+
+
+def replay(recordings: list[Recording]) -> dict:
+    """Replays up to `BLOCK` hands; returns what was shown before each action, [N, BLOCK, ...].
+
+    Fewer hands are filled up with the last; N is that of the longest, filled up to whole chunks.
+    """
     num_steps = max(len(hand.actions) for hand in recordings) + 1
     num_steps += -num_steps % CHUNK
     actions = np.zeros((num_steps, BLOCK), np.int32)
@@ -86,10 +98,7 @@ def play(recordings: list[Recording]) -> None:
     for start in range(0, num_steps, CHUNK):
         states, part = _replay(states, actions[start : start + CHUNK])
         parts.append(jax.device_get(part))
-    shown = jax.tree.map(lambda *xs: np.concatenate(xs), *parts)
-    for lane, hand in enumerate(recordings):
-        num = len(hand.actions) + 1
-        compare(hand, jax.tree.map(lambda x, lane=lane, num=num: x[:num, lane], shown))
+    return jax.tree.map(lambda *xs: np.concatenate(xs), *parts)
 
 
 def compare(hand: Recording, shown: dict) -> None:
@@ -161,7 +170,9 @@ def expected_view(hand: Recording, seat: int) -> Snapshot:
         "pending": want["pending"],
         "pending_seat": np.where(asker < 0, -1, (asker - seat) % 4),
         "robbing": want["robbing"],
-        "current_player": (want["current_player"] - seat) % 4,
+        "current_player": np.where(
+            is_ours | (want["pending"] < 0), (want["current_player"] - seat) % 4, -1
+        ),
         "replacement": np.where(is_ours, want["replacement"], 0),
         "locked": want["locked"][:, seat],
         "drawable": want["drawable"],

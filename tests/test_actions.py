@@ -51,7 +51,9 @@ def test_id_out_of_range_has_no_name(action):
         actions.to_text(action)
 
 
-@pytest.mark.parametrize("text", ["", "discard", "discard 5z", "Pong", "pong 5m", "kong", "discard5m"])
+@pytest.mark.parametrize(
+    "text", ["", "discard", "discard 5z", "Pong", "pong 5m", "kong", "discard5m"]
+)
 def test_unknown_name_is_refused(text):
     with pytest.raises(ValueError, match="No action is named .*'discard 5m'.*open_kong, win, pass"):
         actions.from_text(text)
@@ -78,9 +80,9 @@ def test_words_are_laid_out_as_documented():
 
 def test_is_legal_reads_the_words():
     asked = np.arange(-3, actions.NUM_ACTIONS + 40, dtype=np.int32)
-    is_legal = jax.jit(
-        jax.vmap(jax.vmap(actions.is_legal, in_axes=(None, 0)), in_axes=(0, None))
-    )(tuple(pack(MASKS).T), asked)
+    is_legal = jax.jit(jax.vmap(jax.vmap(actions.is_legal, in_axes=(None, 0)), in_axes=(0, None)))(
+        tuple(pack(MASKS).T), asked
+    )
     expected = np.zeros((len(MASKS), len(asked)), bool)
     expected[:, 3 : 3 + actions.NUM_ACTIONS] = MASKS
     assert (np.asarray(is_legal) == expected).all()

@@ -94,7 +94,9 @@ def test_number_out_of_range_or_of_another_type_is_refused(name):
     if name not in ("tai_cap", "streak_cap"):
         wrong.append(None)
     for value in wrong:
-        with pytest.raises(ValueError, match=rf"Rules\.{name} is a whole number from 0 to {highest}"):
+        with pytest.raises(
+            ValueError, match=rf"Rules\.{name} is a whole number from 0 to {highest}"
+        ):
             Rules(**{name: value})
 
 

@@ -57,7 +57,9 @@ def test_glyph_is_the_picture_of_its_kind(kind):
     rank = ("ONE TWO THREE FOUR FIVE SIX SEVEN EIGHT NINE").split()
     suits = ("CHARACTERS", "CIRCLES", "BAMBOOS")
     honours = "EAST WIND,SOUTH WIND,WEST WIND,NORTH WIND,RED DRAGON,GREEN DRAGON,WHITE DRAGON"
-    name = honours.split(",")[kind - 27] if kind >= 27 else f"{rank[kind % 9]} OF {suits[kind // 9]}"
+    name = (
+        honours.split(",")[kind - 27] if kind >= 27 else f"{rank[kind % 9]} OF {suits[kind // 9]}"
+    )
     assert unicodedata.name(picture) == f"MAHJONG TILE {name}"
 
 
