@@ -41,7 +41,7 @@ def test_every_id_has_its_own_name():
         assert actions.from_text(f"discard {tile}") == kind
         assert actions.from_text(f"concealed_kong {tile}") == 34 + kind
         assert actions.from_text(f"added_kong {tile}") == 68 + kind
-    calls = "chow_low chow_middle chow_high pong open_kong win pass".split()
+    calls = ["chow_low", "chow_middle", "chow_high", "pong", "open_kong", "win", "pass"]
     assert [actions.from_text(call) for call in calls] == list(range(102, 109))
 
 
@@ -55,7 +55,9 @@ def test_id_out_of_range_has_no_name(action):
     "text", ["", "discard", "discard 5z", "Pong", "pong 5m", "kong", "discard5m"]
 )
 def test_unknown_name_is_refused(text):
-    with pytest.raises(ValueError, match="No action is named .*'discard 5m'.*open_kong, win, pass"):
+    with pytest.raises(
+        ValueError, match=r"No action is named .*'discard 5m'.*open_kong, win, pass"
+    ):
         actions.from_text(text)
 
 

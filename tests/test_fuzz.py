@@ -52,7 +52,7 @@ def test_another_wall_is_noticed():
 def test_an_illegal_action_is_noticed():
     hand = recording.record(0)
     illegal = int(np.flatnonzero(~hand.snapshots["mask"][0])[0])
-    with pytest.raises(AssertionError, match="decision 1 of .*: terminated"):
+    with pytest.raises(AssertionError, match=r"decision 1 of .*: terminated"):
         fuzz.play([hand._replace(actions=[illegal, *hand.actions[1:]])])
 
 

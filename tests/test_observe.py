@@ -143,7 +143,7 @@ def test_what_should_be_seen_is_seen(midgame, changed, seen):
 
 
 def test_own_tiles_are_seen(midgame):
-    """A tile exchanged between the own hand and the wall shows in the hand and in what is unseen."""
+    """A tile exchanged between own hand and wall shows in the hand and in what is unseen."""
     seats = midgame.current_player
     hands = np.asarray(packed.to_counts(midgame.hands.to_array()))
     own = hands[np.arange(NUM), seats]
@@ -160,14 +160,22 @@ def test_own_tiles_are_seen(midgame):
 def test_shapes_and_types(midgame):
     one = jax.tree.map(lambda x: x[0], midgame)
     view = jax.eval_shape(mjx.observe, one, jnp.int32(0))
-    flags = "drawn pending pending_seat current_player replacement drawable seat_wind".split()
-    expected = {name: ((), "int32") for name in [*flags, "round_wind", "dealer", "streak"]}
-    expected |= {name: ((), "bool") for name in ("robbing", "locked")}
-    expected |= {name: ((34,), "int8") for name in ("hand", "unseen")}
-    expected |= {name: ((4, 34), "int8") for name in ("chows", "discards")}
-    expected |= {name: ((4, 34), "bool") for name in ("pongs", "kongs", "concealed_kongs")}
-    expected |= {name: ((80,), "int8") for name in ("history_kind", "history_seat")}
-    expected |= {name: ((80,), "bool") for name in ("history_drawn", "history_claimed")}
+    flags = [
+        "drawn",
+        "pending",
+        "pending_seat",
+        "current_player",
+        "replacement",
+        "drawable",
+        "seat_wind",
+    ]
+    expected = dict.fromkeys([*flags, "round_wind", "dealer", "streak"], ((), "int32"))
+    expected |= dict.fromkeys(("robbing", "locked"), ((), "bool"))
+    expected |= dict.fromkeys(("hand", "unseen"), ((34,), "int8"))
+    expected |= dict.fromkeys(("chows", "discards"), ((4, 34), "int8"))
+    expected |= dict.fromkeys(("pongs", "kongs", "concealed_kongs"), ((4, 34), "bool"))
+    expected |= dict.fromkeys(("history_kind", "history_seat"), ((80,), "int8"))
+    expected |= dict.fromkeys(("history_drawn", "history_claimed"), ((80,), "bool"))
     expected |= {"num_concealed": ((4,), "int32"), "legal_action_mask": ((109,), "bool")}
     got = {name: (getattr(view, name).shape, str(getattr(view, name).dtype)) for name in FIELDS}
     assert got == expected

@@ -93,7 +93,7 @@ def test_finished_hand_is_absorbing():
 def test_illegal_action_raises_or_ends_the_hand():
     state = mjx.init(jax.random.key(0))
     illegal = int(np.flatnonzero(~np.asarray(state.legal_action_mask))[0])
-    with pytest.raises(ValueError, match="not legal here. Legal: discard"):
+    with pytest.raises(ValueError, match=r"not legal here\. Legal: discard"):
         mjx.step(state, illegal)
     for action in (illegal, actions.PASS, -1, actions.NUM_ACTIONS):
         after = lockstep.step_jit(state, action, DEFAULT)

@@ -54,7 +54,7 @@ def test_format_of_an_example():
 def test_glyph_is_the_picture_of_its_kind(kind):
     picture, selector = tiles.glyph(kind)
     assert selector == "\N{VARIATION SELECTOR-15}"
-    rank = ("ONE TWO THREE FOUR FIVE SIX SEVEN EIGHT NINE").split()
+    rank = ["ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE"]
     suits = ("CHARACTERS", "CIRCLES", "BAMBOOS")
     honours = "EAST WIND,SOUTH WIND,WEST WIND,NORTH WIND,RED DRAGON,GREEN DRAGON,WHITE DRAGON"
     name = (
