@@ -52,11 +52,19 @@ def make() -> Policy:
     def explain(params, observation):
         del params
         mask = observation.legal_action_mask
-        score, accepting = _scores(observation, mask)
+        score, _ = _scores(observation, mask)
         value = jnp.where(mask, score, jnp.nan).astype(jnp.float32)
-        return Explanation(value, value, jnp.where(mask, accepting, 0))
+        return Explanation(value, value, accepting_after(observation, mask))
 
     return Policy("greedy", (), act, explain)
+
+
+def accepting_after(observation: Observation, legal: Array) -> Array:
+    """Counts the unseen tiles that bring the hand nearer after each action: int32[B, A].
+
+    After a claim, those after its best discard; 0 for what is not legal and after a win.
+    """
+    return jnp.where(legal, _scores(observation, legal)[1], 0)
 
 
 def _scores(observation: Observation, legal: Array) -> tuple[Array, Array]:

@@ -77,6 +77,11 @@ def after_added_kong(tiles: Own, kind: Array) -> Own:
     return Own(tiles.hand - unit, tiles.chows, sets, tiles.num_melds)
 
 
+def keep(wanted: Array, tiles: Own) -> Own:
+    """Empties a hand that nobody wants, bool[], which may hold what no table knows: as `tiles`."""
+    return jax.tree.map(lambda x: jnp.where(wanted, x, jnp.zeros_like(x)), tiles)
+
+
 def _one(kind: Array) -> Array:
     """Makes a hand of one tile: uint32[S]."""
     return packed.in_suit(packed.suit_of(kind), packed.tile(kind))

@@ -55,7 +55,7 @@ class _Agent:
 AGENTS = {
     "random": _Agent("agents.random", "each legal action with equal chance"),
     "greedy": _Agent("agents.greedy", "lowest deficiency, then most accepting tiles"),
-    "expectimax": _Agent("agents.search.handmade", "search with a hand-made leaf value"),
+    "expectimax": _Agent("agents.search.expectimax", "search with a hand-made leaf value"),
 }
 
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 Array = jax.Array
+_ROW = 64
 Tree = Any  # a pytree of arrays with leading axis N
 
 
@@ -28,7 +29,7 @@ def map_where(fn: Callable[[Tree], Tree], wanted: Array, lanes: Tree, block: int
     """
     total = wanted.shape[0]
     block = min(block, total)
-    order = jnp.nonzero(wanted, size=total, fill_value=0)[0].astype(jnp.int32)
+    order = jax.lax.cond(jnp.any(wanted), _order, jnp.zeros_like, wanted.astype(jnp.int32))
     order = jnp.concatenate([order, jnp.zeros(block, jnp.int32)])
     count = jnp.sum(wanted, dtype=jnp.int32)
 
@@ -52,3 +53,20 @@ def map_where(fn: Callable[[Tree], Tree], wanted: Array, lanes: Tree, block: int
     shapes = jax.eval_shape(lambda: fn(take(order[:block])))
     zeros = jax.tree.map(lambda s: jnp.zeros((total, *s.shape[1:]), s.dtype), shapes)
     return jax.lax.while_loop(is_left, one_block, (jnp.int32(0), zeros))[1]
+
+
+def _order(wanted: Array) -> Array:
+    """Lists the lanes that are wanted, int32[N] of 0 and 1, in order; lane 0 after them: int32[N].
+
+    Like `jnp.nonzero`, whose running sum takes many passes over a long list. Here the sums within
+    rows come from one product of matrices, exact in float32 for rows this short.
+    """
+    total = wanted.shape[0]
+    rows = jnp.pad(wanted, (0, -total % _ROW)).reshape(-1, _ROW)
+    ones = jnp.triu(jnp.ones((_ROW, _ROW), jnp.float32))
+    within = (rows.astype(jnp.float32) @ ones).astype(jnp.int32)  # running sums
+    before = jnp.cumsum(within[:, -1], dtype=jnp.int32) - within[:, -1]
+    place = (within + before[:, None] - 1).reshape(-1)[:total]
+    target = jnp.where(wanted > 0, place, total)
+    lanes = jnp.arange(total, dtype=jnp.int32)
+    return jnp.zeros(total, jnp.int32).at[target].set(lanes, mode="drop", unique_indices=False)

@@ -90,9 +90,9 @@ def to_text(action: int) -> str:
     Raises:
       ValueError: not an id of 0 to 108.
     """
-    if not 0 <= int(action) < NUM_ACTIONS:
+    if not 0 <= action < NUM_ACTIONS:
         raise ValueError(f"An action id is 0 to {NUM_ACTIONS - 1}, not {action}.")
-    return NAMES[int(action)]
+    return NAMES[action]
 
 
 def from_text(text: str) -> int:

@@ -28,7 +28,7 @@ def win_questions(waits: SeatHands, locked: Array, actor: Array, kind: Array) ->
       kind: int32[].
     """
     rank = (kind % packed.RANKS).astype(jnp.uint32)
-    queue = _NOTHING
+    queue = jnp.uint32(0)
     for seat, kinds in enumerate(waits.column(packed.suit_of(kind))):
         may_win = (kinds >> rank) & ~(locked >> seat) & 1
         place = ((seat - 1 - actor) % NUM_SEATS).astype(jnp.uint32)

@@ -14,6 +14,7 @@ import numpy as np
 
 from mjx import hand as hands
 from mjx import packed, tables
+from mjx.stage import stage
 from mjx.tiles import NUM_KINDS, NUM_SUITS
 
 Array = jax.Array
@@ -62,14 +63,38 @@ def at_rest(hand: Array, num_melds: Array) -> AtRest:
       hand: uint32[S] concealed tiles.
       num_melds: int32[] melds laid down, 0-5.
     """
+    now, by_suit = _draws(hand, num_melds)
+    return AtRest(now, jnp.concatenate(by_suit) < now)
+
+
+def count_accepting(hand: Array, num_melds: Array, weights: Array) -> tuple[Array, Array]:
+    """Adds up weights int32[T] over the kinds that lower a hand's deficiency.
+
+    The same as a sum over `at_rest`, and faster: nothing but the sum is written to memory.
+
+    Returns:
+      The deficiency and the sum, int32[] each.
+    """
+    now, by_suit = _draws(hand, num_melds)
+    total = jnp.int32(0)
+    for suit, then in enumerate(by_suit):
+        kinds = slice(9 * suit, 9 * suit + _SIZES[suit])
+        total += jnp.sum(jnp.where(then < now, weights[kinds], 0), dtype=jnp.int32)
+    return now, total
+
+
+def _draws(hand: Array, num_melds: Array) -> tuple[Array, list[Array]]:
+    """Finds the deficiency now, int32[], and after each draw, int32[9 or 7] by suit."""
     codes = hands.suit_codes(hand)
-    counts = packed.to_counts(hand)
-    rows = _rows(codes)
-    others, _ = _others(rows)
-    now = _lacks(rows[0], others[0], num_melds)
-    with_tile = _rows(_spread(codes) + jnp.where(counts < 4, _STEP, 0))
-    then = _lacks(with_tile, _spread(others), num_melds)
-    return AtRest(now, then < now)
+    rows = stage(_rows, codes)
+    others = stage(lambda rows: _others(rows)[0], rows)
+    then = []
+    for suit, size in enumerate(_SIZES):
+        ranks = np.arange(size, dtype=np.uint32)
+        counts = (hand[suit] >> (packed.BITS * ranks)) & 7
+        steps = jnp.where(counts < 4, _STEP[:size], 0)
+        then.append(_lacks(_rows(codes[suit] + steps), others[suit], num_melds))
+    return _lacks(rows[0], others[0], num_melds), then
 
 
 def after_discards(hand: Array, num_melds: Array) -> AfterDiscards:
@@ -79,10 +104,10 @@ def after_discards(hand: Array, num_melds: Array) -> AfterDiscards:
       hand: uint32[S] concealed tiles, 17 - 3M of them.
       num_melds: int32[] melds laid down, 0-5.
     """
-    codes = _spread(hands.suit_codes(hand))
     counts = packed.to_counts(hand)
-    rows = _rows(hands.suit_codes(hand))
-    others, both_others = _others(rows)
+    rows = stage(_rows, hands.suit_codes(hand))
+    others, both_others = stage(_others, rows)
+    codes = _spread(hands.suit_codes(hand))
     held, room = counts > 0, counts < 4
     less = jnp.where(held, codes - _STEP, codes)
     without = _rows(less)  # [T]: the suit's row after the discard
@@ -114,7 +139,7 @@ def _spread(by_suit: Array) -> Array:
 
 
 def _others(rows: Array) -> tuple[Array, Array]:
-    """Joins all suits but one, int32[S], and all but two, int32[S,S] (all but one on the diagonal)."""
+    """Joins all suits but one, int32[S], and but two, int32[S,S] (diagonal: but one)."""
     pairs = {}
     for a in range(NUM_SUITS):
         for b in range(a + 1, NUM_SUITS):

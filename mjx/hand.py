@@ -1,8 +1,8 @@
 """Questions about one hand, answered from the suit tables.
 
 A hand is packed (`mjx.packed`): uint32[4]. M = open or concealed melds laid down, so that a hand
-at rest holds 16 - 3M concealed tiles, and 17 - 3M with the tile just drawn. G = the twelve
-(sets, pair) targets of `tables.missing`.
+at rest holds 16 - 3M concealed tiles, and 17 - 3M with the tile just drawn. How far a hand is from
+winning is told by `mjx.distance`.
 """
 
 import functools
@@ -73,69 +73,8 @@ def waits_of_words(words: Sequence[Array]) -> tuple[Array, ...]:
     return tuple(waits)
 
 
-def missing_rows(hand: Array) -> Array:
-    """Looks up how many tiles each suit lacks for each target: int8[..., 4, G]."""
-    key, rows = _missing_tables()
-    return rows[key[suit_codes(hand)]]
-
-
-def join_rows(a: Array, b: Array) -> Array:
-    """Joins the missing tiles of two parts of a hand, sharing sets and pair out at best.
-
-    Args:
-      a, b: int8[..., G].
-
-    Returns:
-      int8[..., G], the least a[i] + b[j] over all i + j that make each target (min-plus).
-    """
-    sets = tables.MAX_SETS + 1
-    bare_a, paired_a, bare_b, paired_b = a[..., :sets], a[..., sets:], b[..., :sets], b[..., sets:]
-    bare = [
-        functools.reduce(jnp.minimum, (bare_a[..., i] + bare_b[..., n - i] for i in range(n + 1)))
-        for n in range(sets)
-    ]
-    paired = [
-        functools.reduce(
-            jnp.minimum,
-            [paired_a[..., i] + bare_b[..., n - i] for i in range(n + 1)]
-            + [bare_a[..., i] + paired_b[..., n - i] for i in range(n + 1)],
-        )
-        for n in range(sets)
-    ]
-    return jnp.stack(bare + paired, axis=-1)
-
-
-def deficiency(hand: Array, num_melds: Array) -> Array:
-    """Counts the tiles a hand still lacks for five sets and a pair (向聽數 + 1).
-
-    0 is complete, 1 ready. Copies in the owner's melds are not counted against the target, so a
-    hand that needs a fifth copy of a melded kind counts as if it could come.
-
-    Args:
-      hand: uint32[..., 4] concealed tiles, any number.
-      num_melds: int[...] melds laid down, 0-5.
-
-    Returns:
-      int32[...].
-    """
-    rows = missing_rows(hand)
-    joined = join_rows(
-        join_rows(rows[..., 0, :], rows[..., 1, :]), join_rows(rows[..., 2, :], rows[..., 3, :])
-    )
-    target = 2 * tables.MAX_SETS + 1 - jnp.asarray(num_melds, jnp.int32)
-    chosen = jnp.where(jnp.expand_dims(target, -1) == np.arange(12), joined, 0)
-    return jnp.sum(chosen, axis=-1, dtype=jnp.int32)
-
-
 @functools.cache
 def _wins_table() -> Array:
     """Holds the table of wins on the device: uint32[NUM_CODES]."""
     with jax.ensure_compile_time_eval():
         return jnp.asarray(tables.wins())
-
-
-@functools.cache
-def _missing_tables() -> tuple[Array, Array]:
-    """Holds the tables of missing tiles on the device: uint8[NUM_CODES], int8[R, G]."""
-    with jax.ensure_compile_time_eval():
-        return jnp.asarray(tables.missing().key), jnp.asarray(tables.missing().rows.astype(np.int8))

@@ -72,7 +72,7 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
     sets = packed.to_counts(turned(state.sets.to_array()))
     chows = packed.to_counts(turned(state.chows.to_array()))
     pongs, kongs, concealed = (sets == form for form in (st.PONG, st.KONG, st.CONCEALED_KONG))
-    said = np.arange(st.MAX_DISCARDS) < state.num_discards
+    said = state.num_discards > np.arange(st.MAX_DISCARDS)
     history = state.history.astype(jnp.int32)
     thrown = history & st.HISTORY_KIND
     thrower = ((history >> st.HISTORY_SEAT_SHIFT) - seat) % NUM_SEATS

@@ -1,12 +1,13 @@
 """A table as text with Unicode tiles; plain Python on the host."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from mjx import packed, tiles
 from mjx import state as st
 from mjx.rules import DEFAULT, Rules
-from mjx.seats import NUM_SEATS
+from mjx.seats import NUM_SEATS, SeatHands
 from mjx.state import State
 
 _WINDS = "ESWN"
@@ -46,8 +47,8 @@ def render(state: State, seat: int | None = None, rules: Rules = DEFAULT) -> str
 
 def _seat_lines(state: State, seat: int, viewer: int | None) -> list[str]:
     """Draws one seat."""
-    hand = packed.to_counts(np.array(state.hands.rows[seat], np.uint32))
-    kinds = np.repeat(np.arange(tiles.NUM_KINDS), np.asarray(hand))
+    hand = _counts(state.hands, seat)
+    kinds = np.repeat(np.arange(tiles.NUM_KINDS), hand)
     turn = not state.terminated and int(state.current_player) == seat
     wind = _WINDS[(seat - int(state.dealer)) % NUM_SEATS]
     if viewer is None or viewer == seat:
@@ -68,9 +69,9 @@ def _seat_lines(state: State, seat: int, viewer: int | None) -> list[str]:
 
 def _melds(state: State, seat: int) -> str:
     """Draws the melds of a seat; a concealed kong in brackets."""
-    chows = np.asarray(packed.to_counts(np.array(state.chows.rows[seat], np.uint32)))
-    sets = np.asarray(packed.to_counts(np.array(state.sets.rows[seat], np.uint32)))
-    drawn = ["".join(_tile(k + i) for i in range(3)) for k in np.repeat(np.arange(34), chows)]
+    chows = _counts(state.chows, seat)
+    sets = _counts(state.sets, seat)
+    drawn = ["".join(_tile(int(k) + i) for i in range(3)) for k in np.repeat(np.arange(34), chows)]
     forms = {st.PONG: "{0}{0}{0}", st.KONG: "{0}{0}{0}{0}", st.CONCEALED_KONG: "[{0}{0}{0}{0}]"}
     drawn += [forms[int(sets[k])].format(_tile(int(k))) for k in np.flatnonzero(sets)]
     return "  ".join(drawn)
@@ -86,3 +87,8 @@ def _end(state: State) -> str:
 def _tile(kind: int) -> str:
     """Draws a tile with its name, since many terminals show the pictures too small."""
     return f"{tiles.glyph(kind)}{tiles.NAMES[kind]}"
+
+
+def _counts(hands: SeatHands, seat: int) -> np.ndarray:
+    """Unpacks one seat's words: int8[34]."""
+    return np.asarray(packed.to_counts(jnp.stack(hands.rows[seat])))

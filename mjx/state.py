@@ -119,9 +119,7 @@ def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
     by_seat = jnp.roll(packed.from_counts(counts), dealer, axis=0)  # seat = dealer + place
     at_rest = SeatHands.from_array(by_seat)
     last = wall[DEALT - 1].astype(jnp.int32)
-    none = SeatHands.from_array(np.zeros((NUM_SEATS, tiles.NUM_SUITS), np.uint32)).map(
-        lambda p, s, w: jnp.uint32(0)
-    )
+    none = at_rest.map(lambda seat, suit, word: jnp.zeros_like(word))
     return State(
         current_player=dealer,
         terminated=jnp.bool_(False),

@@ -120,7 +120,7 @@ _ROW_SHIFTS = np.arange(12, dtype=np.uint64) * np.uint64(5)
 
 def _as_numbers(rows: np.ndarray) -> np.ndarray:
     """Writes rows uint64[..., 12], which stay below 32, as one number each: uint64[...]."""
-    return np.sum(rows << _ROW_SHIFTS, axis=-1, dtype=np.uint64)
+    return np.asarray(np.sum(rows << _ROW_SHIFTS, axis=-1, dtype=np.uint64))
 
 
 def _min_plus(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -81,7 +81,7 @@ def format(counts: Sequence[int]) -> str:
     Raises:
       ValueError: not 34 counts of 0 to 4.
     """
-    counts = [int(count) for count in counts]
+    counts = list(counts)
     if len(counts) != NUM_KINDS or not all(0 <= count <= NUM_COPIES for count in counts):
         raise ValueError(f"A hand is 34 counts of 0 to 4, got {counts}.")
     text = ""

@@ -5,21 +5,21 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from mjx import step as game
 from mjx.observe import Observation, observe
+from mjx.step import init, step
 
 
 @functools.partial(jax.jit, static_argnums=(0, 2, 3))
 def _play(policy_act, key, batch, steps):
     """Plays `batch` games with one player in all seats and keeps what was seen: [steps, batch]."""
     deal_key, act_key = jax.random.split(key)
-    states = jax.vmap(game.init)(jax.random.split(deal_key, batch))
+    states = jax.vmap(init)(jax.random.split(deal_key, batch))
 
     def one_step(states, step_key):
         seen = jax.vmap(observe)(states, states.current_player)
         keys = jax.random.split(step_key, batch)
         action = policy_act((), keys, seen, states.legal_action_mask)
-        return jax.vmap(game.step)(states, action), (seen, states.terminated)
+        return jax.vmap(step)(states, action), (seen, states.terminated)
 
     return jax.lax.scan(one_step, states, jax.random.split(act_key, steps))[1]
 

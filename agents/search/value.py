@@ -55,7 +55,7 @@ class ValueFunction(NamedTuple):
 
 def masked_q(value: ValueFunction, params: Params, context: Context, positions: Position) -> Array:
     """Values each discard at each position, `NEVER` for kinds not held: float32[N, T]."""
-    held = packed.to_counts(positions.hand) > 0
+    held = jax.vmap(packed.to_counts)(positions.hand) > 0
     return jnp.where(held, value.q_values(params, context, positions), NEVER)
 
 

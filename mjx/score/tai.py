@@ -180,7 +180,7 @@ def _honours(win: Win, facts: _Facts, rules: Rules) -> Items:
         "dasixi": _count(num_winds == 4, 16),
     }
     for place, item in enumerate(("dragon_c", "dragon_f", "dragon_p"), start=4):
-        items[item] = _count(dragons & packed.mark_in(triplets, np.int32(place)), 1)
+        items[item] = _count(dragons & packed.mark_in(triplets, jnp.int32(place)), 1)
     return items
 
 
