@@ -137,8 +137,6 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     rewards = jnp.where(is_end, paid, jnp.float32(0))
     return after.replace(
         rewards=jnp.where(is_legal, rewards, jnp.float32(jnp.nan)),
-        terminated=after.terminated | ~is_legal,
-        legal=tuple(jnp.where(is_legal, word, _EVERYTHING) for word in after.legal),
         ending=jnp.where(is_legal, after.ending, st.ILLEGAL),
         winner=jnp.where(is_legal, after.winner, -1),
     )
