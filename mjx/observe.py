@@ -38,7 +38,7 @@ class Observation(struct.PyTreeNode):
     pending: Array  # int32[]      kind that a question is about, else -1
     pending_seat: Array  # int32[]      who discarded or konged it, else -1
     robbing: Array  # bool[]       the question is about robbing an added kong
-    current_player: Array  # int32[]      0: it is our decision
+    current_player: Array  # int32[]      0: it is our decision; -1: another seat is asked
     replacement: Array  # int32[]      0 plain draw, 1 after an own kong, 2 after an open kong
     locked: Array  # bool[]       過水: we may not win for now
     drawable: Array  # int32[]      tiles that may still be drawn
@@ -58,7 +58,8 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
       rules: the table's rules.
 
     Returns:
-      The observation. The drawn tile and the replacement flag are shown to their owner only.
+      The observation. The drawn tile and the replacement flag are shown to their owner only, and
+      who is asked about a tile to nobody else: the question alone gives away what a hand holds.
     """
 
     def turned(field: Array) -> Array:
@@ -80,7 +81,8 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
     melded = tiles_in_melds(chows, pongs, kongs, concealed)
     visible = hands[0] + jnp.sum(melded + discards, axis=0, dtype=jnp.int8)
     is_ours = state.current_player == seat
-    konging = state.robbing & (np.arange(NUM_KINDS) == state.pending)
+    konged = state.robbing | (state.ending == st.ROBBED_KONG)  # it lies on the table, in no meld
+    konging = konged & (np.arange(NUM_KINDS) == state.pending)
     return Observation(
         hand=hands[0],
         drawn=jnp.where(is_ours, state.drawn, -1),
@@ -98,7 +100,9 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
         pending=state.pending,
         pending_seat=jnp.where(state.pending >= 0, from_us(state.actor), -1),
         robbing=state.robbing,
-        current_player=from_us(state.current_player),
+        current_player=jnp.where(
+            is_ours | (state.queue == 0), from_us(state.current_player), jnp.int32(-1)
+        ),
         replacement=jnp.where(is_ours, state.replacement, st.PLAIN_DRAW),
         locked=(state.locked >> seat.astype(jnp.uint32)) & 1 > 0,
         drawable=st.drawable(state, rules),

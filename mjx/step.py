@@ -135,14 +135,13 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     _check_concrete(state, action)
     action = jnp.asarray(action, jnp.int32)
     is_legal = actions.is_legal(state.legal, action) | state.terminated
-    after = advance(state, jnp.where(is_legal, action, actions.PASS), rules)
+    # Whatever is illegal ends the hand as a win would, without moving a tile.
+    after = advance(state, jnp.where(is_legal, action, actions.WIN), rules)
     is_end = after.terminated & ~state.terminated
     paid = stage(functools.partial(score.settle, rules=rules), after)
     rewards = jnp.where(is_end, paid, jnp.float32(0))
     return after.replace(
         rewards=jnp.where(is_legal, rewards, jnp.float32(jnp.nan)),
-        terminated=after.terminated | ~is_legal,
-        legal=tuple(jnp.where(is_legal, word, _EVERYTHING) for word in after.legal),
         ending=jnp.where(is_legal, after.ending, st.ILLEGAL),
         winner=jnp.where(is_legal, after.winner, -1),
     )

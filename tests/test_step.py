@@ -44,20 +44,6 @@ def test_random_play_in_lock_step(seed):
     lockstep.follow(game, state, lambda g: rng.choice(g.legal_actions()))
 
 
-@pytest.mark.slow
-def test_play_on_rich_walls_in_lock_step():
-    """Walls rich in sets, and players who seek wins, pass some, and kong: all endings occur."""
-    endings = dict.fromkeys((st.DRAWN, st.SELF_DRAW, st.ON_DISCARD), 0)
-    for seed in range(150):
-        rng = random.Random(seed)
-        wall = rich_wall(seed)
-        game = Game(wall, rng.randrange(4), rng.randrange(4), rng.randrange(3))
-        state = lockstep.deal_like(game, wall)
-        state = lockstep.follow(game, state, lambda g, rng=rng: choose(g, rng))
-        endings[int(state.ending)] = endings.get(int(state.ending), 0) + 1
-    assert min(endings.values()) > 0, endings
-
-
 def test_plain_jit_and_vmap_agree():
     wall = np.array(rich_wall(3), np.int8)
     plain = mjx.init_from_wall(wall)
@@ -99,6 +85,20 @@ def test_illegal_action_raises_or_ends_the_hand():
         after = lockstep.step_jit(state, action, DEFAULT)
         assert bool(after.terminated) and int(after.ending) == st.ILLEGAL
         assert np.isnan(after.rewards).all()
+
+
+def test_illegal_end_is_absorbing_too():
+    """Also while others are still to be asked."""
+    scene = SCENES["all_claims"]
+    state = lockstep.deal_jit(np.array(scene.wall, np.int8), DEFAULT, 0, 0, 0)
+    for action in scene.play_all()[1]:
+        state = lockstep.step_jit(state, action, DEFAULT)
+    for illegal in (0, actions.OPEN_KONG, -1):
+        ended = lockstep.step_jit(state, illegal, DEFAULT)
+        assert int(ended.ending) == st.ILLEGAL
+        for action in (5, actions.PASS, -1):
+            again = lockstep.step_jit(ended, action, DEFAULT)
+            chex.assert_trees_all_equal(again, ended.replace(rewards=jnp.zeros(4)))
 
 
 def test_batch_without_vmap_is_refused():

@@ -110,18 +110,8 @@ def deficiency(counts: Sequence[int], num_melds: int, *, num_sets: int = 5) -> i
     num_groups = num_sets - num_melds
     parts = [_run_costs(tuple(counts[9 * suit : 9 * suit + 9]), 0, 0) for suit in range(3)]
     parts.append(_honor_costs(tuple(counts[FIRST_HONOR:])))
-    best = {(0, 0): 0}
-    for part in parts:
-        joined: dict[tuple[int, int], int] = {}
-        for ((sets, pairs), cost), more_sets, more_pairs in product(
-            best.items(), range(6), range(2)
-        ):
-            total = sets + more_sets, pairs + more_pairs
-            if total[0] <= num_groups and total[1] <= 1:
-                cost += part[2 * more_sets + more_pairs]
-                joined[total] = min(joined.get(total, _FAR), cost)
-        best = joined
-    return best[num_groups, 1]
+    best = _join(_join(parts[0], parts[1]), _join(parts[2], parts[3]))
+    return best[2 * num_groups + 1]
 
 
 def accepting(counts: Sequence[int], num_melds: int, *, num_sets: int = 5) -> set[int]:
@@ -212,6 +202,19 @@ def _groups_at(counts: list[int], kind: int) -> list[tuple[Group, tuple[int, int
     if starts_chow(kind) and counts[kind + 1] and counts[kind + 2]:
         groups.append((("chow", kind), (kind, kind + 1, kind + 2)))
     return groups
+
+
+@cache
+def _join(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """Shares out sets and pair between two parts of a hand at least cost; see `_run_costs`."""
+    return tuple(
+        min(
+            one[2 * sets + pairs] + other[entry - 2 * sets - pairs]
+            for sets in range(entry // 2 + 1)
+            for pairs in range(entry % 2 + 1)
+        )
+        for entry in range(12)
+    )
 
 
 @cache
