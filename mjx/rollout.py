@@ -174,7 +174,7 @@ def simulate(
     def one_chunk(carry: tuple[State, Tally], chunk_key: Array) -> tuple:
         state, tally = carry
         deal_key, bits_key = jax.random.split(chunk_key)
-        bits = jax.random.bits(bits_key, (CHUNK // BLOCK, BLOCK, num_lanes))
+        bits = jax.random.bits(bits_key, (CHUNK // BLOCK, BLOCK, num_lanes), jnp.uint32)
         result = jax.vmap(lambda s: score.result_of(s, rules))(state)
         blank = (jnp.ones(num_lanes, bool), result, _spares(deal_key, state, rules))
         (state, decisions, has_spare, result, _), _ = lax.scan(

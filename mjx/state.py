@@ -92,7 +92,7 @@ def shuffle(key: Array) -> Array:
     Exchanges each place with a random later one (Fisher and Yates): on a CPU seven times as fast
     as `jax.random.permutation`, which sorts. Each choice is uniform up to 136 parts in 2^24.
     """
-    bits = jax.random.bits(key, (tiles.NUM_TILES,)) >> 8
+    bits = jax.random.bits(key, (tiles.NUM_TILES,), jnp.uint32) >> 8
 
     def exchange(place: Array, wall: Array) -> Array:
         choices = (tiles.NUM_TILES - place).astype(jnp.uint32)

@@ -101,6 +101,21 @@ def test_illegal_action_raises_or_ends_the_hand():
         assert np.isnan(after.rewards).all()
 
 
+def test_wide_numbers_change_nothing():
+    """With 64-bit types on, random bits are 64 wide unless a width is asked for."""
+
+    def play():
+        deal_key, key = jax.random.split(jax.random.key(0))
+        lanes = jax.vmap(lambda k: mjx.init(k))(jax.random.split(deal_key, 2))
+        return lanes, jax.jit(lambda k, s: mjx.simulate(k, s, 1))(key, lanes)
+
+    narrow = play()
+    with jax.enable_x64(True):
+        wide = play()
+    chex.assert_trees_all_equal(wide, narrow)
+    chex.assert_trees_all_equal_shapes_and_dtypes(wide, narrow)
+
+
 def test_batch_without_vmap_is_refused():
     batch = jax.vmap(lambda k: mjx.init(k))(jax.random.split(jax.random.key(0), 2))
     with pytest.raises(ValueError, match="vmap"):
