@@ -18,7 +18,7 @@ Array = jax.Array
 
 _KINDS = np.arange(tiles.NUM_KINDS)
 DEALT = 65  # tiles dealt: 16 a seat and the dealer's seventeenth
-MAX_DISCARDS = 80  # the dealer's first, one for each of 55 draws, one for each of 20 calls at most
+MAX_DISCARDS = 92  # the dealer's first, one for each of 71 draws, one for each of 20 calls at most
 
 # How a hand ended (`State.ending`).
 RUNNING, DRAWN, SELF_DRAW, ON_DISCARD, ROBBED_KONG, ILLEGAL = range(6)

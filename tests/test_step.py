@@ -116,6 +116,29 @@ def test_wide_numbers_change_nothing():
     chex.assert_trees_all_equal_shapes_and_dtypes(wide, narrow)
 
 
+def test_a_wall_drawn_to_its_end_is_remembered():
+    """Without a reserve, and with chows and pongs wherever they can be, no discard is lost."""
+    rules = mjx.Rules(reserve=0)
+    taste = np.zeros(actions.NUM_ACTIONS, np.float32)
+    taste[actions.CHOW_LOW : actions.OPEN_KONG] = 1
+    taste[actions.WIN] = taste[actions.OPEN_KONG] = -1
+
+    def play(key, noise):
+        def one_step(state, noise):
+            action = jnp.argmax(jnp.where(state.legal_action_mask, taste + noise, -jnp.inf))
+            return mjx.step(state, action, rules), None
+
+        return jax.lax.scan(one_step, mjx.init(key, rules), noise)[0]
+
+    keys = jax.random.split(jax.random.key(0), 32)
+    noise = jax.random.uniform(jax.random.key(1), (32, 200, actions.NUM_ACTIONS))
+    states = jax.jit(jax.vmap(play))(keys, noise)
+    assert states.terminated.all() and states.num_discards.max() > 80
+    views = jax.vmap(lambda s: jax.vmap(lambda p: mjx.observe(s, p, rules))(jnp.arange(4)))(states)
+    hidden = views.num_concealed[:, :, 1:].sum(-1)  # the wall is empty
+    np.testing.assert_array_equal(views.unseen.sum(-1), hidden)
+
+
 def test_batch_without_vmap_is_refused():
     batch = jax.vmap(lambda k: mjx.init(k))(jax.random.split(jax.random.key(0), 2))
     with pytest.raises(ValueError, match="vmap"):
