@@ -49,7 +49,7 @@ class Observation(struct.PyTreeNode):
     legal_action_mask: Array  # bool[A]      ours; all false while another seat decides
 
 
-def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
+def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observation:
     """Shows a state to one seat.
 
     Args:
@@ -60,6 +60,7 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
     Returns:
       The observation. The drawn tile and the replacement flag are shown to their owner only.
     """
+    seat = jnp.asarray(seat, jnp.int32)
 
     def turned(field: Array) -> Array:
         return jnp.roll(field, -seat, axis=0)

@@ -139,6 +139,11 @@ def test_a_wall_drawn_to_its_end_is_remembered():
     np.testing.assert_array_equal(views.unseen.sum(-1), hidden)
 
 
+def test_a_seat_may_be_a_plain_number():
+    state = mjx.init(jax.random.key(0))
+    chex.assert_trees_all_equal(mjx.observe(state, 2), mjx.observe(state, jnp.int32(2)))
+
+
 def test_batch_without_vmap_is_refused():
     batch = jax.vmap(lambda k: mjx.init(k))(jax.random.split(jax.random.key(0), 2))
     with pytest.raises(ValueError, match="vmap"):
