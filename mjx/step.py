@@ -106,10 +106,10 @@ def init_from_wall(
     """
     _check_wall(wall)
     state = st.deal(
-        jnp.asarray(wall, jnp.int8),
-        jnp.asarray(dealer, jnp.int32),
-        jnp.asarray(round_wind, jnp.int32),
-        jnp.asarray(streak, jnp.int32),
+        jnp.array(wall, jnp.int8),
+        jnp.array(dealer, jnp.int32),
+        jnp.array(round_wind, jnp.int32),
+        jnp.array(streak, jnp.int32),
     )
     return state.replace(legal=_legal(state, rules))
 

@@ -144,6 +144,14 @@ def test_a_seat_may_be_a_plain_number():
     chex.assert_trees_all_equal(mjx.observe(state, 2), mjx.observe(state, jnp.int32(2)))
 
 
+def test_a_dealt_state_may_be_donated():
+    state = mjx.init(jax.random.key(0), dealer=jnp.int32(2))
+    action = int(np.flatnonzero(state.legal_action_mask)[0])
+    expected = lockstep.step_jit(state, action, DEFAULT)
+    after = jax.jit(lambda s, a: mjx.step(s, a), donate_argnums=0)(state, action)
+    chex.assert_trees_all_equal(after, expected)
+
+
 def test_batch_without_vmap_is_refused():
     batch = jax.vmap(lambda k: mjx.init(k))(jax.random.split(jax.random.key(0), 2))
     with pytest.raises(ValueError, match="vmap"):
