@@ -116,6 +116,19 @@ def test_wide_numbers_change_nothing():
     chex.assert_trees_all_equal_shapes_and_dtypes(wide, narrow)
 
 
+def test_a_dealt_state_may_be_donated():
+    state = mjx.init(jax.random.key(0), dealer=jnp.int32(2))
+    action = int(np.flatnonzero(state.legal_action_mask)[0])
+    expected = lockstep.step_jit(state, action, DEFAULT)
+    after = jax.jit(lambda s, a: mjx.step(s, a), donate_argnums=0)(state, action)
+    chex.assert_trees_all_equal(after, expected)
+
+
+def test_a_seat_may_be_a_plain_number():
+    state = mjx.init(jax.random.key(0))
+    chex.assert_trees_all_equal(mjx.observe(state, 2), mjx.observe(state, jnp.int32(2)))
+
+
 def test_a_wall_drawn_to_its_end_is_remembered():
     """Without a reserve, and with chows and pongs wherever they can be, no discard is lost."""
     rules = mjx.Rules(reserve=0)
@@ -139,26 +152,16 @@ def test_a_wall_drawn_to_its_end_is_remembered():
     np.testing.assert_array_equal(views.unseen.sum(-1), hidden)
 
 
-def test_a_seat_may_be_a_plain_number():
-    state = mjx.init(jax.random.key(0))
-    chex.assert_trees_all_equal(mjx.observe(state, 2), mjx.observe(state, jnp.int32(2)))
-
-
-def test_a_dealt_state_may_be_donated():
-    state = mjx.init(jax.random.key(0), dealer=jnp.int32(2))
-    action = int(np.flatnonzero(state.legal_action_mask)[0])
-    expected = lockstep.step_jit(state, action, DEFAULT)
-    after = jax.jit(lambda s, a: mjx.step(s, a), donate_argnums=0)(state, action)
-    chex.assert_trees_all_equal(after, expected)
-
-
 def test_batch_without_vmap_is_refused():
     batch = jax.vmap(lambda k: mjx.init(k))(jax.random.split(jax.random.key(0), 2))
     with pytest.raises(ValueError, match="vmap"):
         mjx.step(batch, jnp.zeros(2, jnp.int32))
 
 
-@pytest.mark.parametrize("arguments", [{"dealer": 4}, {"round_wind": -1}, {"streak": -1}])
+@pytest.mark.parametrize(
+    "arguments",
+    [{"dealer": 4}, {"dealer": np.int64(4)}, {"round_wind": -1}, {"streak": jnp.int32(-1)}],
+)
 def test_bad_deal_is_refused(arguments):
     with pytest.raises(ValueError, match=next(iter(arguments))):
         mjx.init(jax.random.key(0), **arguments)
