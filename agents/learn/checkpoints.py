@@ -25,6 +25,7 @@ Params = Any
 
 CONFIG, METRICS, RESULTS = "config.json", "metrics.jsonl", "results.json"
 CHECKPOINTS, TENSORBOARD = "checkpoints", "tensorboard"
+_UNREADABLE = (ValueError, KeyError, FileNotFoundError)  # what orbax says of a damaged checkpoint
 _VERSIONED = ("jax", "flax", "optax", "orbax-checkpoint", "numpy")
 
 
@@ -70,6 +71,9 @@ class Run:
 
         Args:
           init: makes a state of the same shape.
+
+        Raises:
+          CheckpointError: the checkpoint is damaged, or of another version.
         """
         step = self._manager.latest_step()
         self._drop_metrics_after(step or 0)
@@ -79,7 +83,13 @@ class Run:
         args = ocp.args.Composite(
             params=ocp.args.StandardRestore(params), rest=ocp.args.StandardRestore(rest)
         )
-        restored = self._manager.restore(step, args=args)
+        try:
+            restored = self._manager.restore(step, args=args)
+        except _UNREADABLE as error:
+            raise CheckpointError(
+                f"The checkpoint {self.folder / CHECKPOINTS / str(step)} cannot be read; without "
+                f"that folder the run goes on from the one before: {_first_line(error)}"
+            ) from error
         return restored["rest"].replace(params=restored["params"])
 
     def save(self, state: TrainState) -> None:
@@ -108,7 +118,7 @@ class Run:
         path = self.folder / METRICS
         if not path.exists():
             return []
-        return [json.loads(line) for line in _whole_lines(path)]
+        return [_read_json(line, path) for line in _whole_lines(path)]
 
     def finish(self, results: list[dict[str, Any]]) -> None:
         """Writes the matches at the end."""
@@ -117,7 +127,7 @@ class Run:
     def results(self) -> list[dict[str, Any]] | None:
         """Reads the matches at the end, or None before it."""
         path = self.folder / RESULTS
-        return json.loads(path.read_text()) if path.exists() else None
+        return _read_json(path.read_text(), path) if path.exists() else None
 
     def close(self) -> None:
         """Ends all writing."""
@@ -144,7 +154,7 @@ def read_config(folder: str | os.PathLike[str]) -> Config:
         raise CheckpointError(f"{folder} holds no run: {CONFIG} is missing there.{_others(path)}")
     try:
         return from_dict(json.loads(path.read_text())["config"])
-    except (ConfigError, json.JSONDecodeError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(
             f"{path} is not the config of a run of this version: {error}"
         ) from error
@@ -171,10 +181,10 @@ def read_params(folder: str | os.PathLike[str], init: Callable[[], Params]) -> P
         args = ocp.args.Composite(params=ocp.args.StandardRestore(jax.eval_shape(init)))
         try:
             return manager.restore(step, args=args)["params"]
-        except (ValueError, KeyError, FileNotFoundError) as error:
+        except _UNREADABLE as error:
             raise CheckpointError(
                 f"The checkpoint of {folder} at iteration {step} does not hold the network that "
-                f"its {CONFIG} describes: {str(error).splitlines()[0][:200]}"
+                f"its {CONFIG} describes: {_first_line(error)}"
             ) from error
     finally:
         manager.close()
@@ -190,6 +200,23 @@ def _replace(path: pathlib.Path, text: str) -> None:
     beside = path.with_suffix(".tmp")
     beside.write_text(text)
     os.replace(beside, path)
+
+
+def _read_json(text: str, path: pathlib.Path) -> Any:
+    """Reads JSON of a file.
+
+    Raises:
+      CheckpointError: it is none.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise CheckpointError(f"{path} is damaged: {error}") from error
+
+
+def _first_line(error: Exception) -> str:
+    """Shortens the message of a library."""
+    return str(error).splitlines()[0][:200]
 
 
 def _whole_lines(path: pathlib.Path) -> list[str]:

@@ -153,6 +153,25 @@ def test_metrics_after_the_checkpoint_are_dropped(trainer, tmp_path):
     ]
 
 
+def test_damaged_files_are_named(trainer, tmp_path):
+    run = Run(tmp_path / "a", CONFIG)
+    run.save(jax.jit(trainer.init)())
+    for file in (run.folder / "checkpoints" / "0" / "rest").rglob("*"):
+        if file.is_file():
+            file.unlink()
+    with pytest.raises(CheckpointError, match="checkpoints/0 cannot be read"):
+        run.restore(trainer.init)
+    for name, read in (("metrics.jsonl", run.metrics), ("results.json", run.results)):
+        (run.folder / name).write_text('[{"a":\n')
+        with pytest.raises(CheckpointError, match=f"{name} is damaged"):
+            read()
+    run.close()
+    for content in (b'{"config": null}', b"\xff"):
+        (run.folder / "config.json").write_bytes(content)
+        with pytest.raises(CheckpointError, match="not the config"):
+            Run(tmp_path / "a", CONFIG)
+
+
 def test_missing_and_foreign_checkpoints_are_refused(trainer, tmp_path):
     def init():
         return loop.first_params(trainer.network, CONFIG)
