@@ -55,9 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         config = settings.parse(sys.argv[1:] if arguments is None else arguments, DEFAULT)
         run = Run(RUNS / config.name, config)
-    except (ConfigError, CheckpointError) as error:
-        print(f"train.py: {error}", file=sys.stderr)
-        return 2
+    except (ConfigError, CheckpointError, OSError) as error:
+        return refuse(error)
     try:
         if run.results() is None:
             players = evaluation.Players(config)
@@ -70,9 +69,17 @@ def main(arguments: list[str] | None = None) -> int:
         curves.draw(run.metrics(), config.name).savefig(run.folder / "curves.png", dpi=120)
         print(evaluation.table(run.results() or []))
         print(f"All of it is in {run.folder}.")
+    except CheckpointError as error:
+        return refuse(error)
     finally:
         run.close()
     return 0
+
+
+def refuse(error: Exception) -> int:
+    """Says what is wrong; returns the exit status."""
+    print(f"train.py: {error}", file=sys.stderr)
+    return 2
 
 
 def train(config: Config, run: Run, players: evaluation.Players, stop: Stop) -> TrainState:

@@ -62,7 +62,9 @@ def step_alone(batch: int, seconds: float) -> Row:
             alive = jnp.sum(~states.terminated)
             return jax.vmap(lambda s, a: mjx.step(s, a))(states, action), alive
 
-        states, alive = jax.lax.scan(one_step, states, jax.random.bits(key, (STEPS, batch)))
+        states, alive = jax.lax.scan(
+            one_step, states, jax.random.bits(key, (STEPS, batch), jnp.uint32)
+        )
         return jnp.sum(alive), states  # the states, so that no part of them is left out
 
     run, compile_s, lines = _compile(play, jax.random.key(0), states)

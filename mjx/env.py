@@ -52,7 +52,7 @@ class TaiwaneseMahjong:
 
     def observe(self, state: Timestep, player_id: Array | None = None) -> Observation:
         """Shows the state to a seat, by default to the one that acts."""
-        seat = state.current_player if player_id is None else jnp.asarray(player_id, jnp.int32)
+        seat = state.current_player if player_id is None else player_id
         return observe(state.hand, seat, self.rules)
 
     def _shown(self, hand: State) -> Timestep:

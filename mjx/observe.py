@@ -35,7 +35,7 @@ class Observation(struct.PyTreeNode):
     history_seat: Array  # int8[H]      by whom
     history_drawn: Array  # bool[H]      it was the kind just drawn
     history_claimed: Array  # bool[H]      for a chow, pong or open kong
-    pending: Array  # int32[]      kind that a question is about, else -1
+    pending: Array  # int32[]      kind that we are asked about, else -1
     pending_seat: Array  # int32[]      who discarded or konged it, else -1
     robbing: Array  # bool[]       the question is about robbing an added kong
     current_player: Array  # int32[]      0: it is our decision; -1: another seat is asked
@@ -49,7 +49,7 @@ class Observation(struct.PyTreeNode):
     legal_action_mask: Array  # bool[A]      ours; all false while another seat decides
 
 
-def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
+def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observation:
     """Shows a state to one seat.
 
     Args:
@@ -59,8 +59,9 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
 
     Returns:
       The observation. The drawn tile and the replacement flag are shown to their owner only, and
-      who is asked about a tile to nobody else: the question alone gives away what a hand holds.
+      a question about a tile to the seat asked: that it is asked gives away what a hand holds.
     """
+    seat = jnp.asarray(seat, jnp.int32)
 
     def turned(field: Array) -> Array:
         return jnp.roll(field, -seat, axis=0)
@@ -81,6 +82,7 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
     melded = tiles_in_melds(chows, pongs, kongs, concealed)
     visible = hands[0] + jnp.sum(melded + discards, axis=0, dtype=jnp.int8)
     is_ours = state.current_player == seat
+    is_shown = is_ours | (state.queue == 0)
     konged = state.robbing | (state.ending == st.ROBBED_KONG)  # it lies on the table, in no meld
     konging = konged & (np.arange(NUM_KINDS) == state.pending)
     return Observation(
@@ -97,12 +99,10 @@ def observe(state: State, seat: Array, rules: Rules = DEFAULT) -> Observation:
         history_seat=jnp.where(said, thrower, -1).astype(jnp.int8),
         history_drawn=said & (history & st.HISTORY_DRAWN > 0),
         history_claimed=claimed,
-        pending=state.pending,
-        pending_seat=jnp.where(state.pending >= 0, from_us(state.actor), -1),
-        robbing=state.robbing,
-        current_player=jnp.where(
-            is_ours | (state.queue == 0), from_us(state.current_player), jnp.int32(-1)
-        ),
+        pending=jnp.where(is_shown, state.pending, -1),
+        pending_seat=jnp.where(is_shown & (state.pending >= 0), from_us(state.actor), -1),
+        robbing=state.robbing & is_shown,
+        current_player=jnp.where(is_shown, from_us(state.current_player), -1),
         replacement=jnp.where(is_ours, state.replacement, st.PLAIN_DRAW),
         locked=(state.locked >> seat.astype(jnp.uint32)) & 1 > 0,
         drawable=st.drawable(state, rules),

@@ -40,7 +40,7 @@ def render(state: State, seat: int | None = None, rules: Rules = DEFAULT) -> str
     lines = [head, *(line for s in range(NUM_SEATS) for line in _seat_lines(state, s, seat))]
     if state.terminated:
         lines.append(_end(state))
-    elif state.pending >= 0:
+    elif state.pending >= 0 and seat in (None, int(state.current_player)):
         lines.append(f"asked about {_tile(int(state.pending))}: seat {int(state.current_player)}")
     return "\n".join(lines)
 
@@ -49,7 +49,9 @@ def _seat_lines(state: State, seat: int, viewer: int | None) -> list[str]:
     """Draws one seat."""
     hand = _counts(state.hands, seat)
     kinds = np.repeat(np.arange(tiles.NUM_KINDS), hand)
-    turn = not state.terminated and int(state.current_player) == seat
+    # Whose answer is awaited gives a hand away, so only that seat is shown it.
+    is_known = state.queue == 0 or viewer in (None, seat)
+    turn = not state.terminated and is_known and int(state.current_player) == seat
     wind = _WINDS[(seat - int(state.dealer)) % NUM_SEATS]
     if viewer is None or viewer == seat:
         shown = " ".join(_tile(int(kind)) for kind in kinds)

@@ -152,7 +152,12 @@ def simulate(
 
     Returns:
       The state after the last step, and what was played.
+
+    Raises:
+      ValueError: no chunks, or a state that is not a batch.
     """
+    if num_chunks < 1:
+        raise ValueError(f"num_chunks is 1 or more, not {num_chunks}.")
     num_lanes = _num_lanes(state)
     choose = choose or (lambda bits, state: nth_legal(bits, state.legal))
 
@@ -174,7 +179,7 @@ def simulate(
     def one_chunk(carry: tuple[State, Tally], chunk_key: Array) -> tuple:
         state, tally = carry
         deal_key, bits_key = jax.random.split(chunk_key)
-        bits = jax.random.bits(bits_key, (CHUNK // BLOCK, BLOCK, num_lanes))
+        bits = jax.random.bits(bits_key, (CHUNK // BLOCK, BLOCK, num_lanes), jnp.uint32)
         result = jax.vmap(lambda s: score.result_of(s, rules))(state)
         blank = (jnp.ones(num_lanes, bool), result, _spares(deal_key, state, rules))
         (state, decisions, has_spare, result, _), _ = lax.scan(

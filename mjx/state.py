@@ -18,7 +18,7 @@ Array = jax.Array
 
 _KINDS = np.arange(tiles.NUM_KINDS)
 DEALT = 65  # tiles dealt: 16 a seat and the dealer's seventeenth
-MAX_DISCARDS = 80  # the dealer's first, one for each of 55 draws, one for each of 20 calls at most
+MAX_DISCARDS = 92  # the dealer's first, one for each of 71 draws, one for each of 20 calls at most
 
 # How a hand ended (`State.ending`).
 RUNNING, DRAWN, SELF_DRAW, ON_DISCARD, ROBBED_KONG, ILLEGAL = range(6)
@@ -92,7 +92,7 @@ def shuffle(key: Array) -> Array:
     Exchanges each place with a random later one (Fisher and Yates): on a CPU seven times as fast
     as `jax.random.permutation`, which sorts. Each choice is uniform up to 136 parts in 2^24.
     """
-    bits = jax.random.bits(key, (tiles.NUM_TILES,)) >> 8
+    bits = jax.random.bits(key, (tiles.NUM_TILES,), jnp.uint32) >> 8
 
     def exchange(place: Array, wall: Array) -> Array:
         choices = (tiles.NUM_TILES - place).astype(jnp.uint32)
@@ -119,9 +119,13 @@ def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
     by_seat = jnp.roll(packed.from_counts(counts), dealer, axis=0)  # seat = dealer + place
     at_rest = SeatHands.from_array(by_seat)
     last = wall[DEALT - 1].astype(jnp.int32)
-    none = at_rest.map(lambda seat, suit, word: jnp.zeros_like(word))
+
+    def no_melds() -> SeatHands:
+        return at_rest.map(lambda seat, suit, word: jnp.zeros_like(word))
+
+    # No two fields share a buffer, so that a state may be donated.
     return State(
-        current_player=dealer,
+        current_player=jnp.copy(dealer),
         terminated=jnp.bool_(False),
         rewards=jnp.zeros(NUM_SEATS, jnp.float32),
         legal=(jnp.uint32(0),) * 5,
@@ -129,15 +133,15 @@ def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
         head=jnp.int32(DEALT),
         tail=jnp.int32(tiles.NUM_TILES - 1),
         hands=at_rest.plus(place_of(dealer, packed.suit_of(last)), packed.tile(last)),
-        chows=none,
-        sets=none,
+        chows=no_melds(),
+        sets=no_melds(),
         waits=SeatHands(tuple(hand.waits_of_words(row) for row in at_rest.rows)),
         history=jnp.zeros(MAX_DISCARDS, jnp.int16),
         num_discards=jnp.int32(0),
         drawn=last,
         replacement=jnp.int32(PLAIN_DRAW),
         pending=jnp.int32(tiles.NONE),
-        actor=dealer,
+        actor=jnp.copy(dealer),
         queue=jnp.uint32(0),
         robbing=jnp.bool_(False),
         locked=jnp.uint32(0),

@@ -82,13 +82,8 @@ def init(
       The state in which the dealer acts on 17 tiles.
 
     Raises:
-      ValueError: a plain Python argument out of range.
+      ValueError: an argument out of range, where its value is known.
     """
-    for name, value, highest in (("dealer", dealer, 3), ("round_wind", round_wind, 3)):
-        if isinstance(value, int) and not 0 <= value <= highest:
-            raise ValueError(f"{name} is 0 to {highest}, not {value}.")
-    if isinstance(streak, int) and streak < 0:
-        raise ValueError(f"streak is 0 or more, not {streak}.")
     return init_from_wall(st.shuffle(key), rules, dealer, round_wind, streak)
 
 
@@ -105,11 +100,12 @@ def init_from_wall(
       ValueError: also a wall that does not hold each kind four times, where its values are known.
     """
     _check_wall(wall)
+    _check_numbers(dealer, round_wind, streak)
     state = st.deal(
-        jnp.asarray(wall, jnp.int8),
-        jnp.asarray(dealer, jnp.int32),
-        jnp.asarray(round_wind, jnp.int32),
-        jnp.asarray(streak, jnp.int32),
+        jnp.array(wall, jnp.int8),
+        jnp.array(dealer, jnp.int32),
+        jnp.array(round_wind, jnp.int32),
+        jnp.array(streak, jnp.int32),
     )
     return state.replace(legal=_legal(state, rules))
 
@@ -354,10 +350,23 @@ def _check_concrete(state: State, action: Array) -> None:
         return
     if np.ndim(action) or np.ndim(state.terminated):
         raise ValueError("step plays one hand: vmap it over a batch of states and actions.")
+    if not np.issubdtype(np.asarray(action).dtype, np.integer):
+        raise ValueError(f"An action is an id, a whole number, not {action!r}.")
     mask = np.asarray(state.legal_action_mask)
     if not 0 <= int(action) < actions.NUM_ACTIONS or not mask[int(action)]:
         allowed = ", ".join(actions.NAMES[i] for i in np.flatnonzero(mask))
         raise ValueError(f"Action {int(action)} is not legal here. Legal: {allowed}.")
+
+
+def _check_numbers(dealer: int | Array, round_wind: int | Array, streak: int | Array) -> None:
+    """Refuses numbers out of range where they are known."""
+    for name, value in (("dealer", dealer), ("round_wind", round_wind), ("streak", streak)):
+        if isinstance(value, jax.core.Tracer):
+            continue
+        known, highest = np.asarray(value), np.inf if name == "streak" else NUM_SEATS - 1
+        if ((known < 0) | (known > highest)).any():
+            allowed = "0 or more" if name == "streak" else f"0 to {highest}"
+            raise ValueError(f"{name} is {allowed}, not {value}.")
 
 
 def _check_wall(wall: Array) -> None:

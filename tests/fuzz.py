@@ -153,6 +153,7 @@ def expected_view(hand: Recording, seat: int) -> Snapshot:
     claimed = np.full(st.MAX_DISCARDS, num)
     claimed[list(hand.claimed_at)] = list(hand.claimed_at.values())
     asker = want["pending_seat"]
+    is_shown = is_ours | (want["pending"] < 0)
     return {
         "hand": want["hands"][:, seat],
         "drawn": np.where(is_ours, want["drawn"], -1),
@@ -167,12 +168,10 @@ def expected_view(hand: Recording, seat: int) -> Snapshot:
         "history_seat": np.where(said, (by - seat) % 4, -1),
         "history_drawn": said & drawn,
         "history_claimed": np.arange(num)[:, None] >= claimed,
-        "pending": want["pending"],
-        "pending_seat": np.where(asker < 0, -1, (asker - seat) % 4),
-        "robbing": want["robbing"],
-        "current_player": np.where(
-            is_ours | (want["pending"] < 0), (want["current_player"] - seat) % 4, -1
-        ),
+        "pending": np.where(is_shown, want["pending"], -1),
+        "pending_seat": np.where(is_shown & (asker >= 0), (asker - seat) % 4, -1),
+        "robbing": want["robbing"] & is_shown,
+        "current_player": np.where(is_shown, (want["current_player"] - seat) % 4, -1),
         "replacement": np.where(is_ours, want["replacement"], 0),
         "locked": want["locked"][:, seat],
         "drawable": want["drawable"],

@@ -14,6 +14,7 @@ import pytest
 
 import mjx
 from mjx import packed
+from mjx import state as st
 from mjx.rules import Rules
 from mjx.seats import SeatHands
 from tests import fuzz, recording
@@ -174,8 +175,8 @@ def test_shapes_and_types(midgame):
     expected |= dict.fromkeys(("hand", "unseen"), ((34,), "int8"))
     expected |= dict.fromkeys(("chows", "discards"), ((4, 34), "int8"))
     expected |= dict.fromkeys(("pongs", "kongs", "concealed_kongs"), ((4, 34), "bool"))
-    expected |= dict.fromkeys(("history_kind", "history_seat"), ((80,), "int8"))
-    expected |= dict.fromkeys(("history_drawn", "history_claimed"), ((80,), "bool"))
+    expected |= dict.fromkeys(("history_kind", "history_seat"), ((st.MAX_DISCARDS,), "int8"))
+    expected |= dict.fromkeys(("history_drawn", "history_claimed"), ((st.MAX_DISCARDS,), "bool"))
     expected |= {"num_concealed": ((4,), "int32"), "legal_action_mask": ((109,), "bool")}
     got = {name: (getattr(view, name).shape, str(getattr(view, name).dtype)) for name in FIELDS}
     assert got == expected

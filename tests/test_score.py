@@ -17,7 +17,7 @@ import pytest
 from mjx import packed, tables
 from mjx.rules import DEFAULT, Rules
 from mjx.score import ITEMS, NAMES, NUM_ITEMS, payments, settle, shapes, tai, total, win_of
-from mjx.seats import SeatHands
+from mjx.seats import SeatHands, place_of
 from mjx.state import DRAWN, ILLEGAL, ON_DISCARD, ROBBED_KONG, RUNNING, SELF_DRAW, deal, shuffle
 from tests.oracle import cases, hand, score
 from tests.oracle import rules as oracle_rules
@@ -229,7 +229,7 @@ def test_first_draws_are_told_by_turn_order():
 
     def first_of(dealer, winner, draws, ending, melds):
         state = _state().replace(dealer=dealer, winner=winner, head=65 + draws, ending=ending)
-        chows = state.chows.plus((winner + 1) % 4, jnp.int32(2), melds.astype(jnp.uint32))
+        chows = state.chows.plus(place_of((winner + 1) % 4, jnp.int32(2)), melds.astype(jnp.uint32))
         state = state.replace(chows=chows, pending=state.drawn)
         win = win_of(state, DEFAULT)
         return jnp.stack([win.heavenly, win.earthly, win.human, win.seat_wind == 0])

@@ -101,13 +101,73 @@ def test_illegal_end_is_absorbing_too():
             chex.assert_trees_all_equal(again, ended.replace(rewards=jnp.zeros(4)))
 
 
+def test_wide_numbers_change_nothing():
+    """With 64-bit types on, random bits are 64 wide unless a width is asked for."""
+
+    def play():
+        deal_key, key = jax.random.split(jax.random.key(0))
+        lanes = jax.vmap(lambda k: mjx.init(k))(jax.random.split(deal_key, 2))
+        return lanes, jax.jit(lambda k, s: mjx.simulate(k, s, 1))(key, lanes)
+
+    narrow = play()
+    with jax.enable_x64(True):
+        wide = play()
+    chex.assert_trees_all_equal(wide, narrow)
+    chex.assert_trees_all_equal_shapes_and_dtypes(wide, narrow)
+
+
+def test_a_dealt_state_may_be_donated():
+    state = mjx.init(jax.random.key(0), dealer=jnp.int32(2))
+    action = int(np.flatnonzero(state.legal_action_mask)[0])
+    expected = lockstep.step_jit(state, action, DEFAULT)
+    after = jax.jit(lambda s, a: mjx.step(s, a), donate_argnums=0)(state, action)
+    chex.assert_trees_all_equal(after, expected)
+
+
+def test_a_seat_may_be_a_plain_number():
+    state = mjx.init(jax.random.key(0))
+    chex.assert_trees_all_equal(mjx.observe(state, 2), mjx.observe(state, jnp.int32(2)))
+
+
+def test_a_wall_drawn_to_its_end_is_remembered():
+    """Without a reserve, and with chows and pongs wherever they can be, no discard is lost."""
+    rules = mjx.Rules(reserve=0)
+    taste = np.zeros(actions.NUM_ACTIONS, np.float32)
+    taste[actions.CHOW_LOW : actions.OPEN_KONG] = 1
+    taste[actions.WIN] = taste[actions.OPEN_KONG] = -1
+
+    def play(key, noise):
+        def one_step(state, noise):
+            action = jnp.argmax(jnp.where(state.legal_action_mask, taste + noise, -jnp.inf))
+            return mjx.step(state, action, rules), None
+
+        return jax.lax.scan(one_step, mjx.init(key, rules), noise)[0]
+
+    keys = jax.random.split(jax.random.key(0), 32)
+    noise = jax.random.uniform(jax.random.key(1), (32, 200, actions.NUM_ACTIONS))
+    states = jax.jit(jax.vmap(play))(keys, noise)
+    assert states.terminated.all() and states.num_discards.max() > 80
+    views = jax.vmap(lambda s: jax.vmap(lambda p: mjx.observe(s, p, rules))(jnp.arange(4)))(states)
+    hidden = views.num_concealed[:, :, 1:].sum(-1)  # the wall is empty
+    np.testing.assert_array_equal(views.unseen.sum(-1), hidden)
+
+
+@pytest.mark.parametrize("action", [2.5, True, "pong"])
+def test_an_action_is_an_id(action):
+    with pytest.raises(ValueError, match="An action is an id"):
+        mjx.step(mjx.init(jax.random.key(0)), action)
+
+
 def test_batch_without_vmap_is_refused():
     batch = jax.vmap(lambda k: mjx.init(k))(jax.random.split(jax.random.key(0), 2))
     with pytest.raises(ValueError, match="vmap"):
         mjx.step(batch, jnp.zeros(2, jnp.int32))
 
 
-@pytest.mark.parametrize("arguments", [{"dealer": 4}, {"round_wind": -1}, {"streak": -1}])
+@pytest.mark.parametrize(
+    "arguments",
+    [{"dealer": 4}, {"dealer": np.int64(4)}, {"round_wind": -1}, {"streak": jnp.int32(-1)}],
+)
 def test_bad_deal_is_refused(arguments):
     with pytest.raises(ValueError, match=next(iter(arguments))):
         mjx.init(jax.random.key(0), **arguments)

@@ -13,7 +13,7 @@ import math
 import os
 import pathlib
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any
 
 import jax
 import orbax.checkpoint as ocp
@@ -24,7 +24,8 @@ from agents.learn.loop import TrainState
 Params = Any
 
 CONFIG, METRICS, RESULTS = "config.json", "metrics.jsonl", "results.json"
-CHECKPOINTS, TENSORBOARD = "checkpoints", "tensorboard"
+CHECKPOINTS, TENSORBOARD, LOCK = "checkpoints", "tensorboard", "lock"
+_UNREADABLE = (ValueError, KeyError, FileNotFoundError)  # what orbax says of a damaged checkpoint
 _VERSIONED = ("jax", "flax", "optax", "orbax-checkpoint", "numpy")
 
 
@@ -44,24 +45,19 @@ class Run:
 
         Raises:
           ConfigError: the folder holds a run with other settings.
-          CheckpointError: the folder holds something else.
+          CheckpointError: the folder holds something else, or another process runs there.
         """
         self.folder = pathlib.Path(folder).absolute()
-        if (self.folder / CONFIG).exists():
-            changed = differences(read_config(self.folder), config)
-            if changed:
-                raise ConfigError(
-                    f"{folder} holds a run with other settings (there, and asked for now): "
-                    f"{'; '.join(changed)}. Choose another --name, or delete the folder."
-                )
-        elif self.folder.exists() and any(self.folder.iterdir()):
+        is_run = (self.folder / CONFIG).exists()
+        if not is_run and any(p.name != LOCK for p in _contents(self.folder)):
             raise CheckpointError(f"{folder} is not empty and holds no run.")
-        else:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            versions = {name: importlib.metadata.version(name) for name in _VERSIONED}
-            write_atomically(
-                self.folder / CONFIG, {"config": to_dict(config), "versions": versions}
-            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _lock(self.folder)
+        try:
+            self._keep_settings(config)
+        except ValueError:
+            self._lock.close()
+            raise
         self._manager = _manager(self.folder, keep=2)
         self._board = _board(self.folder, self._manager.latest_step())
 
@@ -70,6 +66,9 @@ class Run:
 
         Args:
           init: makes a state of the same shape.
+
+        Raises:
+          CheckpointError: the checkpoint is damaged, or of another version.
         """
         step = self._manager.latest_step()
         self._drop_metrics_after(step or 0)
@@ -79,7 +78,13 @@ class Run:
         args = ocp.args.Composite(
             params=ocp.args.StandardRestore(params), rest=ocp.args.StandardRestore(rest)
         )
-        restored = self._manager.restore(step, args=args)
+        try:
+            restored = self._manager.restore(step, args=args)
+        except _UNREADABLE as error:
+            raise CheckpointError(
+                f"The checkpoint {self.folder / CHECKPOINTS / str(step)} cannot be read; without "
+                f"that folder the run goes on from the one before: {_first_line(error)}"
+            ) from error
         return restored["rest"].replace(params=restored["params"])
 
     def save(self, state: TrainState) -> None:
@@ -108,7 +113,7 @@ class Run:
         path = self.folder / METRICS
         if not path.exists():
             return []
-        return [json.loads(line) for line in _whole_lines(path)]
+        return [_read_json(line, path) for line in _whole_lines(path)]
 
     def finish(self, results: list[dict[str, Any]]) -> None:
         """Writes the matches at the end."""
@@ -117,13 +122,27 @@ class Run:
     def results(self) -> list[dict[str, Any]] | None:
         """Reads the matches at the end, or None before it."""
         path = self.folder / RESULTS
-        return json.loads(path.read_text()) if path.exists() else None
+        return _read_json(path.read_text(), path) if path.exists() else None
 
     def close(self) -> None:
         """Ends all writing."""
         self._manager.close()
+        self._lock.close()
         if self._board is not None:
             self._board.close()
+
+    def _keep_settings(self, config: Config) -> None:
+        """Writes the settings of a new run, and refuses others for one begun before."""
+        path = self.folder / CONFIG
+        if not path.exists():
+            versions = {name: importlib.metadata.version(name) for name in _VERSIONED}
+            write_atomically(path, {"config": to_dict(config), "versions": versions})
+        changed = differences(read_config(self.folder), config)
+        if changed:
+            raise ConfigError(
+                f"{self.folder} holds a run with other settings (there, and asked for now): "
+                f"{'; '.join(changed)}. Choose another --name, or delete the folder."
+            )
 
     def _drop_metrics_after(self, iteration: int) -> None:
         """Forgets the metrics of iterations that will be run again."""
@@ -131,6 +150,30 @@ class Run:
         if (self.folder / METRICS).exists():
             text = "".join(json.dumps(line) + "\n" for line in kept)
             _replace(self.folder / METRICS, text)
+
+
+def _contents(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Lists a folder; one that does not exist is empty."""
+    return list(folder.iterdir()) if folder.exists() else []
+
+
+def _lock(folder: pathlib.Path) -> IO[str]:
+    """Claims a folder for this process; the claim ends with it, however it ends.
+
+    Raises:
+      CheckpointError: another process has it.
+    """
+    file = (folder / LOCK).open("w")
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # no such locks on this system
+        pass
+    except OSError as error:
+        file.close()
+        raise CheckpointError(f"Another process runs in {folder}.") from error
+    return file
 
 
 def read_config(folder: str | os.PathLike[str]) -> Config:
@@ -144,7 +187,7 @@ def read_config(folder: str | os.PathLike[str]) -> Config:
         raise CheckpointError(f"{folder} holds no run: {CONFIG} is missing there.{_others(path)}")
     try:
         return from_dict(json.loads(path.read_text())["config"])
-    except (ConfigError, json.JSONDecodeError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(
             f"{path} is not the config of a run of this version: {error}"
         ) from error
@@ -171,10 +214,10 @@ def read_params(folder: str | os.PathLike[str], init: Callable[[], Params]) -> P
         args = ocp.args.Composite(params=ocp.args.StandardRestore(jax.eval_shape(init)))
         try:
             return manager.restore(step, args=args)["params"]
-        except (ValueError, KeyError, FileNotFoundError) as error:
+        except _UNREADABLE as error:
             raise CheckpointError(
                 f"The checkpoint of {folder} at iteration {step} does not hold the network that "
-                f"its {CONFIG} describes: {str(error).splitlines()[0][:200]}"
+                f"its {CONFIG} describes: {_first_line(error)}"
             ) from error
     finally:
         manager.close()
@@ -190,6 +233,23 @@ def _replace(path: pathlib.Path, text: str) -> None:
     beside = path.with_suffix(".tmp")
     beside.write_text(text)
     os.replace(beside, path)
+
+
+def _read_json(text: str, path: pathlib.Path) -> Any:
+    """Reads JSON of a file.
+
+    Raises:
+      CheckpointError: it is none.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise CheckpointError(f"{path} is damaged: {error}") from error
+
+
+def _first_line(error: Exception) -> str:
+    """Shortens the message of a library."""
+    return str(error).splitlines()[0][:200]
 
 
 def _whole_lines(path: pathlib.Path) -> list[str]:

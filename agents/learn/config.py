@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agents import policy
+from mjx.seats import NUM_SEATS
 
 
 class ConfigError(ValueError):
@@ -143,6 +144,12 @@ class Config:
         _within("seed", self.seed, 0, 2**32 - 1)
         _within("iterations", self.iterations, 1, 1 << 30)
         _within("log_every", self.log_every, 1, self.iterations)
+        at_once = self.selfplay.games * (1 + NUM_SEATS)  # transitions of one step
+        if self.learning.capacity < at_once:
+            raise ValueError(
+                f"learning.capacity: at least {at_once}, what {self.selfplay.games} games may give "
+                f"at once, not {self.learning.capacity}."
+            )
         for path, value in (
             ("iterations", self.iterations),
             ("checkpoint_every", self.checkpoint_every),
@@ -297,5 +304,6 @@ def _config_path(arguments: Sequence[str]) -> pathlib.Path:
 def _innermost(error: BaseException) -> str:
     """Returns the message of a field's own check where there is one, else the library's."""
     cause = error.__cause__
-    is_check = type(cause) is ValueError and "instantiate" in str(error)
+    is_ours = isinstance(cause, ValueError) and not type(cause).__module__.startswith("draccus")
+    is_check = is_ours and "instantiate" in str(error)
     return str(cause if is_check else error)

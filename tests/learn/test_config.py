@@ -46,6 +46,11 @@ def test_command_line_goes_over_the_file(tmp_path):
         ("learning: {batch: 0}", [], "learning.batch: from 1 to .*, not 0"),
         ("learning: {learning_rate: .nan}", [], "learning.learning_rate: from .* not nan"),
         ("learning: {warmup: 9, capacity: 8}", [], "learning.warmup: from 1 to 8, not 9"),
+        (
+            "{selfplay: {games: 8}, learning: {warmup: 9, capacity: 39}}",
+            [],
+            "learning.capacity: at least 40",
+        ),
         ("search: {alpha: 1.5}", [], "search.alpha: from 0.001 to 1, not 1.5"),
         ("iterations: 15", [], r"iterations: a multiple of log_every \(10\), not 15"),
         ("name: ../elsewhere", [], "name: letters"),

@@ -8,7 +8,7 @@ import pytest
 from agents.learn import features, networks
 from agents.learn.config import NetworkConfig
 from mjx import actions, tiles
-from mjx.hand import deficiency
+from mjx.distance import deficiency
 from mjx.observe import observe
 from mjx.packed import from_counts
 from mjx.step import init_from_wall, step

@@ -117,7 +117,7 @@ def test_the_target_network_follows_in_steps(trainer, run):
 
 
 def test_epsilon_falls_to_its_end():
-    config = dataclasses.replace(CONFIG, selfplay=SelfPlayConfig(epsilon_iterations=10))
+    config = dataclasses.replace(CONFIG, selfplay=SelfPlayConfig(games=4, epsilon_iterations=10))
     values = [float(loop.epsilon(jnp.int32(i), config)) for i in (0, 5, 10, 1000)]
     np.testing.assert_allclose(values, [0.5, 0.275, 0.05, 0.05], rtol=1e-6)
 
@@ -132,6 +132,14 @@ def test_a_folder_keeps_its_settings(tmp_path):
     (tmp_path / "b" / "letter.txt").write_text("dear")
     with pytest.raises(CheckpointError, match="holds no run"):
         Run(tmp_path / "b", CONFIG)
+
+
+def test_a_folder_has_one_process_at_a_time(tmp_path):
+    first = Run(tmp_path / "a", CONFIG)
+    with pytest.raises(CheckpointError, match="Another process runs in"):
+        Run(tmp_path / "a", CONFIG)
+    first.close()
+    Run(tmp_path / "a", CONFIG).close()
 
 
 def test_metrics_after_the_checkpoint_are_dropped(trainer, tmp_path):
@@ -151,6 +159,25 @@ def test_metrics_after_the_checkpoint_are_dropped(trainer, tmp_path):
         {"iteration": 4, "loss": 1.0},
         {"iteration": 6, "loss": 2.0},
     ]
+
+
+def test_damaged_files_are_named(trainer, tmp_path):
+    run = Run(tmp_path / "a", CONFIG)
+    run.save(jax.jit(trainer.init)())
+    for file in (run.folder / "checkpoints" / "0" / "rest").rglob("*"):
+        if file.is_file():
+            file.unlink()
+    with pytest.raises(CheckpointError, match="checkpoints/0 cannot be read"):
+        run.restore(trainer.init)
+    for name, read in (("metrics.jsonl", run.metrics), ("results.json", run.results)):
+        (run.folder / name).write_text('[{"a":\n')
+        with pytest.raises(CheckpointError, match=f"{name} is damaged"):
+            read()
+    run.close()
+    for content in (b'{"config": null}', b"\xff"):
+        (run.folder / "config.json").write_bytes(content)
+        with pytest.raises(CheckpointError, match="not the config"):
+            Run(tmp_path / "a", CONFIG)
 
 
 def test_missing_and_foreign_checkpoints_are_refused(trainer, tmp_path):
