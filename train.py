@@ -1,7 +1,7 @@
 """Trains Expectimax + Double DQN by self-play, and says how strong it has become.
 
     python train.py                                    # configs/cpu.yaml
-    python train.py --config configs/smoke.yaml        # seconds
+    python train.py --config configs/smoke.yaml        # everything once
     python train.py --seed 1 --learning.batch 512      # any setting
 
 Everything goes to runs/NAME. Stopped at any moment and started again with the same settings, it

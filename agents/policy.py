@@ -19,7 +19,7 @@ Params = Any  # a pytree of arrays
 
 
 class Explanation(NamedTuple):
-    """Why a player would act as it does; NaN (0 tiles) for what is not legal."""
+    """Why a player would act as it does; NaN (0 tiles) where not legal or pruned."""
 
     q: Array  # float32[B,A]  value before any search
     value: Array  # float32[B,A]  what decides: the highest is played

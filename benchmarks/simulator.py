@@ -41,10 +41,11 @@ def whole_loop(batch: int, seconds: float) -> Row:
     num_chunks = max(1, 4096 // batch)
     states = _deal(batch)
     run, compile_s, lines = _compile(
-        lambda key, state: mjx.simulate(key, state, num_chunks)[1], jax.random.key(0), states
+        lambda key, state: mjx.simulate(key, state, num_chunks), jax.random.key(0), states
     )
     calls = [
-        (int(t.decisions.sum()), int(t.hands.sum()), s) for t, s in _calls(run, states, seconds)
+        (int(tally.decisions.sum()), int(tally.hands.sum()), passed)
+        for (_, tally), passed in _calls(run, states, seconds, go_on=True)
     ]
     steps_per_s = max(decisions / passed for decisions, _, passed in calls)
     hands_a_step = sum(hands for _, hands, _ in calls) / sum(call[0] for call in calls)
@@ -72,12 +73,18 @@ def step_alone(batch: int, seconds: float) -> Row:
     return _row("step", batch, steps_per_s, compile_s, states, lines)
 
 
-def _calls(run: Callable, states: mjx.State, seconds: float) -> Iterator[tuple]:
-    """Calls again and again, three times at least after a warm-up; gives results and seconds."""
-    jax.block_until_ready(run(jax.random.key(0), states))
+def _calls(
+    run: Callable, states: mjx.State, seconds: float, go_on: bool = False
+) -> Iterator[tuple]:
+    """Calls again and again, three times at least after a warm-up; gives results and seconds.
+
+    With `go_on` each call takes the states that the one before returned first.
+    """
+    out = jax.block_until_ready(run(jax.random.key(0), states))
     start, num = time.perf_counter(), 0
     while num < 3 or time.perf_counter() - start < seconds:
         num += 1
+        states = out[0] if go_on else states
         before = time.perf_counter()
         out = jax.block_until_ready(run(jax.random.key(num), states))
         yield out, time.perf_counter() - before
