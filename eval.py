@@ -58,7 +58,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--a", required=True, help="an agent by name, or a checkpoint")
+    parser.add_argument(
+        "--a", required=True, help="an agent by name, such as greedy or ddqn:path=runs/cpu"
+    )
     parser.add_argument("--b", required=True, help="the agent it plays against")
     parser.add_argument("--pairs", type=int, required=True, help="walls, each played twice")
     parser.add_argument("--seed", type=int, required=True, help="the same seed, the same figures")
