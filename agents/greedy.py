@@ -5,7 +5,7 @@ accepting unseen tiles, ties to the lowest id. A discard is scored by what it le
 its best discard, so that a chow or pong is called exactly when it lowers the deficiency. A kong is
 scored by what it leaves at rest: in the own turn it is declared when no discard leaves less (the
 replacement is a draw for nothing), from a discard when it lowers the deficiency, like a pong. A
-win is always taken. B = decisions, T = 34 kinds, A = 109 actions.
+win is always taken. B = decisions, T = 34 kinds, A = 110 actions.
 """
 
 from typing import NamedTuple

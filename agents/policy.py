@@ -1,6 +1,6 @@
 """What a player is: a pure, batched function of what it sees; and players by name.
 
-B = decisions at once, A = 109 actions.
+B = decisions at once, A = 110 actions.
 """
 
 import dataclasses

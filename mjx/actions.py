@@ -10,6 +10,7 @@
 | 106 | open kong (明槓) |
 | 107 | win (胡): self-drawn, on a discard, or robbing a kong |
 | 108 | pass |
+| 109 | declare oneself ready (報聽), where the rules know it |
 
 A game keeps its legal actions as five words, `uint32[5]`: for each suit the kinds that may be
 discarded, konged from the hand, and konged onto a pong, in the three bits of each rank; then one
@@ -35,9 +36,13 @@ PONG = 105
 OPEN_KONG = 106
 WIN = 107
 PASS = 108
-NUM_ACTIONS = 109
+DECLARE_READY = 109
+NUM_ACTIONS = 110
 
-CALLS = ("chow_low", "chow_middle", "chow_high", "pong", "open_kong", "win", "pass")
+CALLS = (
+    *("chow_low", "chow_middle", "chow_high", "pong", "open_kong"),
+    *("win", "pass", "declare_ready"),
+)
 _OWN_TURN = {"discard": DISCARD, "concealed_kong": CONCEALED_KONG, "added_kong": ADDED_KONG}
 NAMES = tuple(f"{verb} {kind}" for verb in _OWN_TURN for kind in tiles.NAMES) + CALLS
 
@@ -88,7 +93,7 @@ def to_text(action: int) -> str:
     """Names an action, such as `discard 5m` or `pong`; the inverse of `from_text`.
 
     Raises:
-      ValueError: not an id of 0 to 108.
+      ValueError: not an id of 0 to 109.
     """
     if not 0 <= action < NUM_ACTIONS:
         raise ValueError(f"An action id is 0 to {NUM_ACTIONS - 1}, not {action}.")

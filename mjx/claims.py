@@ -1,8 +1,9 @@
 """Who is asked next about a discard or an added kong, and what they may answer.
 
-A queue is a `uint32` of questions, asked from the lowest bit: bits 0-2, the wins in turn order
-from the actor; bit 3, the one seat that can pong or kong; bit 4, the next seat's chows. P = 4
-seats; `words` are the seats' tiles in the suit of the kind in question.
+A queue is a `uint32` of questions, asked from the lowest bit: bits 0-3, who is ready and may
+declare it, in turn order from the actor, itself last; bits 4-6, the wins in turn order from the
+actor; bit 7, the one seat that can pong or kong; bit 8, the next seat's chows. P = 4 seats;
+`words` are the seats' tiles in the suit of the kind in question.
 """
 
 import jax
@@ -14,7 +15,8 @@ from mjx.seats import NUM_SEATS, SeatHands, Words
 
 Array = jax.Array
 
-WIN_QUESTIONS, PONG_QUESTION, CHOW_QUESTION = 0b111, 0b1000, 0b10000
+READY_QUESTIONS, WIN_QUESTIONS, PONG_QUESTION, CHOW_QUESTION = 0xF, 0x70, 0x80, 0x100
+_FIRST_WIN = 4  # bit of the first win question
 _NOTHING = np.uint32(0)
 
 
@@ -32,7 +34,7 @@ def win_questions(waits: SeatHands, locked: Array, actor: Array, kind: Array) ->
     for seat, kinds in enumerate(waits.column(packed.suit_of(kind))):
         may_win = (kinds >> rank) & ~(locked >> seat) & 1
         place = ((seat - 1 - actor) % NUM_SEATS).astype(jnp.uint32)
-        queue = queue | (may_win << place)
+        queue = queue | (may_win << (place + _FIRST_WIN))
     return queue & np.uint32(WIN_QUESTIONS)  # place 3 is the actor
 
 
@@ -51,7 +53,7 @@ def call_questions(words: Words, actor: Array, kind: Array, num_drawable: Array)
 def asked_seat(queue: Array, words: Words, actor: Array, kind: Array) -> Array:
     """Returns the seat of the lowest question: int32[]; meaningless for an empty queue."""
     lowest = lowest_question(queue)
-    place = (lowest >> 1).astype(jnp.int32)  # 0, 1, 2 for the win questions 1, 2, 4
+    place = (lowest >> (_FIRST_WIN + 1)).astype(jnp.int32)  # 0, 1, 2 for the three wins
     to_win = (actor + 1 + place) % NUM_SEATS
     to_call = jnp.where(lowest == PONG_QUESTION, ponger(words, actor, kind), _next(actor))
     return jnp.where(lowest <= WIN_QUESTIONS, to_win, to_call)

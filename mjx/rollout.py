@@ -200,7 +200,7 @@ def simulate(
 
 
 def nth_legal(bits: Array, legal: Words) -> Array:
-    """Picks a legal action from random bits, each with equal chance up to 109 parts in 2^16.
+    """Picks a legal action from random bits, each with equal chance up to 110 parts in 2^16.
 
     Args:
       bits: uint32[] uniformly random; the upper half is used.

@@ -7,6 +7,8 @@ excluded by it. Fields whose behaviour is not built yet refuse any value but the
 import dataclasses
 from dataclasses import dataclass
 
+from mjx.tiles import NUM_TILES
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -60,6 +62,31 @@ class Rules:
     flower_kong_excludes_own: bool = False
     baxian: int = 8
     qiqiangyi: int = 8
+
+    @property
+    def num_sets(self) -> int:
+        """Sets of a complete hand, beside its pair: 5, or 4 with 13 tiles."""
+        return (self.hand_tiles - 1) // 3
+
+    @property
+    def num_tiles(self) -> int:
+        """Tiles of the wall before the deal, flowers included."""
+        return NUM_TILES + self.n_flowers
+
+    @property
+    def num_dealt(self) -> int:
+        """Tiles dealt: `hand_tiles` a seat, and the dealer's last one."""
+        return 4 * self.hand_tiles + 1
+
+    @property
+    def max_discards(self) -> int:
+        """Most discards of a hand: the dealer's first, one a draw, one a call but for kongs."""
+        return 1 + NUM_TILES - self.num_dealt + 4 * self.num_sets
+
+    @property
+    def asks_ready(self) -> bool:
+        """Whether seats are asked to declare themselves ready (報聽)."""
+        return self.tianting > 0 or self.diting > 0
 
     def __post_init__(self) -> None:
         """Refuses values that are out of range or not built yet."""
@@ -131,3 +158,9 @@ def _check(name: str, value: object, default: object) -> None:
 
 
 DEFAULT = Rules()
+PRESETS = {
+    "AT": DEFAULT,
+    "star31": Rules(ziyise=0, quanqiu=1, banqiu=0, hedi=0, tianhu=24, renhu=0),
+    "wan": DEFAULT,  # replaced once its fields are built
+    "thirteen": DEFAULT,
+}

@@ -22,8 +22,10 @@ MAX_DISCARDS = 92  # the dealer's first, one for each of 71 draws, one for each 
 
 # How a hand ended (`State.ending`).
 RUNNING, DRAWN, SELF_DRAW, ON_DISCARD, ROBBED_KONG, ILLEGAL = range(6)
-# What the last tile drawn was (`State.replacement`): a plain draw, or the tile after a kong.
-PLAIN_DRAW, AFTER_OWN_KONG, AFTER_OPEN_KONG = range(3)
+# Wins that need no complete hand: 四槓牌, 八仙過海, 七搶一.
+FOUR_KONGS, EIGHT_FLOWERS, EIGHTH_FLOWER_ROBBED = 6, 7, 8
+# What the last tile drawn was (`State.replacement`): a plain draw, or what it replaced.
+PLAIN_DRAW, AFTER_OWN_KONG, AFTER_OPEN_KONG, AFTER_FLOWER = range(4)
 # Bits of a discard in `State.history`, above the kind.
 HISTORY_KIND = 0x3F
 HISTORY_SEAT_SHIFT = 6
@@ -62,7 +64,19 @@ class State(struct.PyTreeNode):
     round_wind: Array  # int32[]      0-3 for E S W N
     streak: Array  # int32[]      hands the dealer has held on (連莊)
     ending: Array  # int32[]      RUNNING, or how the hand ended
-    winner: Array  # int32[]      -1 without one
+    winner: Array  # int32[]      -1 without one; the first in turn order of several
+
+    # What only some tables need: None where the rules do without.
+    flowers: Array | None = None  # uint32[]     `n_flowers`: exposed, bit = 8 seat + flower - 1
+    sub_draws: Array | None = None  # uint32[]     `stable_draw`: plain draws, 8 bits a seat
+    sub_replacements: Array | None = None  # uint32[]     `stable_draw`: tail draws, 8 bits a seat
+    dice_sum: Array | None = None  # int32[]      `wall_break`: the throw, 3 to 18
+    first_dealer: Array | None = None  # int32[]      `match`: who dealt its first hand
+    scores: Array | None = None  # int32[P]     `match`: points of all hands so far
+    winners: Array | None = None  # uint32[]     `multi_ron`: bit = seat
+    ready: Array | None = None  # uint32[]     declared: bit seat 天聽, bit 4 + seat 地聽
+    barred: tuple[Array, Array] | None = None  # int32[]    `swap_calling`: kinds, or -1
+    win_barred: Array | None = None  # bool[]       no `open_kong_win`: nor in this turn
 
     @property
     def legal_action_mask(self) -> Array:

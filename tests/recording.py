@@ -1,6 +1,6 @@
 """A hand of the reference written down decision by decision, for comparing it in bulk.
 
-N = decisions and the end, P = 4 seats, T = 34 kinds, A = 109 actions. Imports no JAX, so that what
+N = decisions and the end, P = 4 seats, T = 34 kinds, A = 110 actions. Imports no JAX, so that what
 is written here cannot come from the game that is compared.
 """
 
@@ -17,7 +17,7 @@ from tests.oracle.players import choose
 from tests.oracle.tiles import parse
 from tests.oracle.walls import random_wall, rich_wall, wall_with
 
-NUM_ACTIONS = 109
+NUM_ACTIONS = 110
 FORMS = ("chow", "pong", "kong", "ankong")
 DRAWN_AS = {"draw": 0, "own_kong": 1, "open_kong": 2}
 

@@ -30,7 +30,7 @@ def test_ids_are_those_of_the_reference():
         *("PONG", "OPEN_KONG", "WIN", "PASS"),
     ):
         assert getattr(actions, name) == getattr(reference, name)
-    assert actions.NUM_ACTIONS == 109
+    assert actions.NUM_ACTIONS == 110
 
 
 def test_every_id_has_its_own_name():
@@ -42,12 +42,13 @@ def test_every_id_has_its_own_name():
         assert actions.from_text(f"concealed_kong {tile}") == 34 + kind
         assert actions.from_text(f"added_kong {tile}") == 68 + kind
     calls = ["chow_low", "chow_middle", "chow_high", "pong", "open_kong", "win", "pass"]
-    assert [actions.from_text(call) for call in calls] == list(range(102, 109))
+    calls.append("declare_ready")
+    assert [actions.from_text(call) for call in calls] == list(range(102, 110))
 
 
-@pytest.mark.parametrize("action", [-1, 109, 1000])
+@pytest.mark.parametrize("action", [-1, 110, 1000])
 def test_id_out_of_range_has_no_name(action):
-    with pytest.raises(ValueError, match=f"0 to 108, not {action}"):
+    with pytest.raises(ValueError, match=f"0 to 109, not {action}"):
         actions.to_text(action)
 
 
@@ -92,7 +93,7 @@ def test_is_legal_reads_the_words():
 
 def test_no_id_out_of_range_is_legal_in_a_finished_hand():
     full = (jnp.uint32(0xFFFFFFFF),) * 5
-    for action in (-1, 109, 127, 200, -109, 2**31 - 1, -(2**31)):
+    for action in (-1, 110, 127, 200, -110, 2**31 - 1, -(2**31)):
         assert not bool(actions.is_legal(full, jnp.int32(action)))
 
 

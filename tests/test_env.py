@@ -24,7 +24,7 @@ def dealt():
 
 
 def test_names_and_numbers():
-    assert (ENV.id, ENV.num_players, ENV.num_actions) == ("taiwanese_mahjong", 4, 109)
+    assert (ENV.id, ENV.num_players, ENV.num_actions) == ("taiwanese_mahjong", 4, 110)
     assert ENV.version.startswith("v")
 
 

@@ -177,7 +177,7 @@ def test_shapes_and_types(midgame):
     expected |= dict.fromkeys(("pongs", "kongs", "concealed_kongs"), ((4, 34), "bool"))
     expected |= dict.fromkeys(("history_kind", "history_seat"), ((st.MAX_DISCARDS,), "int8"))
     expected |= dict.fromkeys(("history_drawn", "history_claimed"), ((st.MAX_DISCARDS,), "bool"))
-    expected |= {"num_concealed": ((4,), "int32"), "legal_action_mask": ((109,), "bool")}
+    expected |= {"num_concealed": ((4,), "int32"), "legal_action_mask": ((110,), "bool")}
     got = {name: (getattr(view, name).shape, str(getattr(view, name).dtype)) for name in FIELDS}
     assert got == expected
 

@@ -103,7 +103,7 @@ def test_the_search_sees_the_table():
 
 def test_random_is_legal():
     player = policy.load("random")
-    mask = jax.random.bernoulli(jax.random.key(0), 0.1, (200, 109)).at[:, 108].set(True)
+    mask = jax.random.bernoulli(jax.random.key(0), 0.1, (200, 110)).at[:, 108].set(True)
     action = player.act((), jax.random.split(jax.random.key(1), 200), None, mask)
     assert mask[jnp.arange(200), action].all()
     assert len(set(np.asarray(action).tolist())) > 50

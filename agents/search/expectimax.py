@@ -1,6 +1,6 @@
 """The searching player: every legal action has a value from one equation, the best is played.
 
-B = decisions, A = 109 actions, T = 34 kinds.
+B = decisions, A = 110 actions, T = 34 kinds.
 """
 
 import dataclasses

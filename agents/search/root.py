@@ -2,7 +2,7 @@
 
 The own turn is one hand that must discard; a claim is another; a pass and the kongs are hands at
 rest that draw first, 34 tasks each. Claims and passes are searched by the same number of layers.
-T = 34 kinds, A = 109 actions, D = 4 ways to draw first: pass and open kong, or kongs of the own
+T = 34 kinds, A = 110 actions, D = 4 ways to draw first: pass and open kong, or kongs of the own
 turn (no hand has more than four: 4 tiles for each concealed one, 4 with its pong for an added).
 """
 
