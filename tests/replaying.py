@@ -8,6 +8,8 @@ import dataclasses
 import functools
 import random
 from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,9 +19,12 @@ import mjx
 from mjx import packed
 from mjx import state as st
 from mjx.rules import Rules
+from tests.oracle import actions
 from tests.oracle.game import Game
 from tests.oracle.players import choose
 from tests.oracle.rules import Rules as Reference
+from tests.oracle.scripts import run
+from tests.oracle.wall import deal
 from tests.oracle.walls import random_wall, rich_wall
 
 CHUNK = 40  # steps at once
@@ -43,14 +48,59 @@ def reference(rules: Rules) -> Reference:
     return Reference(**dataclasses.asdict(rules))
 
 
-def game_of(seed: int, rules: Rules) -> tuple[Game, list[int], int]:
-    """Deals a random wall for even seeds and a rich one for odd; also gives wall and throw."""
+class Hand(NamedTuple):
+    """A dealt hand, and who plays it."""
+
+    game: Game
+    wall: list[int]
+    dice_sum: int
+    choose: Callable[[Game], int]
+
+
+def random_hand(seed: int, rules: Rules) -> Hand:
+    """Deals a random wall for even seeds, a rich one for odd, and now and then many flowers."""
     rng = random.Random(seed)
     theirs = reference(rules)
-    wall = (rich_wall if seed % 2 else random_wall)(seed, theirs)
-    dice_sum = rng.randint(3, 18)
-    game = Game(wall, rng.randrange(4), rng.randrange(4), rng.randrange(3), theirs, dice_sum)
-    return game, wall, dice_sum
+    is_rich = seed % 2 == 1
+    wall = (rich_wall if is_rich else random_wall)(seed, theirs)
+    dealer, dice_sum = rng.randrange(4), rng.randint(3, 18)
+    if rules.n_flowers and seed % 3 == 0:
+        wall = with_flowers_together(wall, rng, dealer, theirs)
+    game = Game(wall, dealer, rng.randrange(4), rng.randrange(3), theirs, dice_sum)
+    return Hand(
+        game,
+        wall,
+        dice_sum,
+        lambda game: choose(game, rng) if is_rich else rng.choice(game.legal_actions()),
+    )
+
+
+def scripted_hand(wall: list[int], script: str, rules: Rules, dealer: int = 0) -> Hand:
+    """Plays a script, after which seats pass or discard what they drew, to the end."""
+    theirs = reference(rules)
+    played = iter(run(Game(wall, dealer, rules=theirs), script))
+
+    def choose(game: Game) -> int:
+        options = game.legal_actions()
+        otherwise = actions.PASS if actions.PASS in options else game.drawn
+        return next(played, options[0] if otherwise is None else otherwise)
+
+    return Hand(Game(wall, dealer, rules=theirs), wall, 3, choose)
+
+
+def with_flowers_together(
+    wall: list[int], rng: random.Random, dealer: int, rules: Reference
+) -> list[int]:
+    """Moves the flowers of a wall to one seat, to its tail, or to where the hand is drawn."""
+    total, wall = len(wall), list(wall)
+    end = total - rules.reserve - 4
+    seat = deal(list(range(total)), dealer, rules)[rng.randrange(4)]
+    tail = range(total - 12, total)
+    places = rng.choice([[*seat], [*seat, *tail[-5:]], [*tail], [*range(end - 8, end + 4)]])
+    for place, flower in zip(rng.sample(places, 8), rng.sample(range(34, 42), 8), strict=True):
+        other = wall.index(flower)
+        wall[place], wall[other] = wall[other], wall[place]
+    return wall
 
 
 def snapshot(game: Game) -> dict[str, np.ndarray]:
@@ -142,45 +192,31 @@ def _replay(rules, states, actions):
     return jax.lax.scan(one_step, states, actions)
 
 
-def compare_hands(rules: Rules, seeds: range) -> Counter:
-    """Plays seeds in both games; raises AssertionError at a difference.
+def compare_random(rules: Rules, seeds: range) -> Counter:
+    """Compares hands of random and rich walls; see `compare`."""
+    return compare(rules, [random_hand(seed, rules) for seed in seeds])
+
+
+def compare(rules: Rules, hands: list[Hand]) -> Counter:
+    """Plays hands in both games; raises AssertionError at a difference.
 
     Returns:
       How the hands ended, and how many decisions, flowers and kongs there were.
     """
-    played, walls, numbers, dice, want = [], [], [], [], []
-    events = Counter()
-    for seed in seeds:
-        game, wall, dice_sum = game_of(seed, rules)
-        rng = random.Random(seed)
-        is_rich = seed % 2 == 1
-        walls.append(wall)
-        dice.append(dice_sum)
-        numbers.append((game.dealer, game.round_wind, game.streak))
-        row, rows = [], [snapshot(game)]
-        while not game.terminated:
-            row.append(choose(game, rng) if is_rich else rng.choice(game.legal_actions()))
-            game.step(row[-1])
-            rows.append(snapshot(game))
-        played.append(row)
-        want.append({name: np.array([r[name] for r in rows]) for name in rows[0]})
-        is_baxian = any("baxian" in items for items in game.tai_items_by_seat.values())
-        ending = st.EIGHT_FLOWERS if is_baxian else ENDINGS[game.win_by]
-        want[-1]["ending"] = np.array([st.RUNNING] * len(row) + [ending])
-        events[game.win_by] += 1
-        events["decisions"] += len(row)
-        events["flowers"] += sum(map(len, game.flowers))
-        events["kongs"] += sum("kong" in f for melds in game.melds for f, _ in melds)
+    played, want = zip(*(_record(hand) for hand in hands), strict=True)
     num_steps = max(map(len, played)) + 1
     num_steps += -num_steps % CHUNK
-    actions = np.zeros((num_steps, len(played)), np.int32)
+    padded = np.zeros((num_steps, len(hands)), np.int32)
     for lane, row in enumerate(played):
-        actions[: len(row), lane] = row
-    numbers = tuple(np.array(numbers, np.int32).T)
-    states = _deal(rules, np.array(walls, np.int8), numbers, np.array(dice, np.int32))
+        padded[: len(row), lane] = row
+    walls = np.array([hand.wall for hand in hands], np.int8)
+    games = [hand.game for hand in hands]
+    numbers = np.array([(g.dealer, g.round_wind, g.streak) for g in games], np.int32)
+    dice = np.array([hand.dice_sum for hand in hands], np.int32)
+    states = _deal(rules, walls, tuple(numbers.T), dice)
     parts = []
     for start in range(0, num_steps, CHUNK):
-        states, part = _replay(rules, states, actions[start : start + CHUNK])
+        states, part = _replay(rules, states, padded[start : start + CHUNK])
         parts.append(jax.device_get(part))
     got = jax.tree.map(lambda *xs: np.concatenate(xs), *parts)
     for lane, row in enumerate(played):
@@ -190,8 +226,25 @@ def compare_hands(rules: Rules, seeds: range) -> Counter:
             if differs.any():
                 at = int(differs.argmax())
                 raise AssertionError(
-                    f"{rules}, seed {seeds[lane]}, decision {at} of {len(row)}: {name} is\n"
+                    f"{rules}, hand {lane}, decision {at} of {len(row)}: {name} is\n"
                     f"{seen[at]}\nbut the reference has\n{expected[at]}\nactions so far: "
                     f"{[mjx.actions.to_text(a) for a in row[:at]]}"
                 )
+    events = Counter(str(hand.game.win_by) for hand in hands)
+    events += Counter(item for game in games for item in game.tai_items)
+    events["decisions"] = sum(map(len, played))
+    events["flowers"] = sum(len(own) for game in games for own in game.flowers)
+    events["kongs"] = sum("kong" in f for game in games for own in game.melds for f, _ in own)
     return events
+
+
+def _record(hand: Hand) -> tuple[list[int], dict[str, np.ndarray]]:
+    """Plays the reference to the end; returns the actions and the snapshots [N, ...]."""
+    game, row, rows = hand.game, [], [snapshot(hand.game)]
+    while not game.terminated:
+        row.append(hand.choose(game))
+        game.step(row[-1])
+        rows.append(snapshot(game))
+    ending = st.EIGHT_FLOWERS if "baxian" in game.tai_items else ENDINGS[game.win_by]
+    want = {name: np.array([r[name] for r in rows]) for name in rows[0]}
+    return row, want | {"ending": np.array([st.RUNNING] * len(row) + [ending])}
