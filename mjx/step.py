@@ -13,6 +13,7 @@ import numpy as np
 
 from mjx import actions, claims, flowers, hand, packed, score, tiles
 from mjx import state as st
+from mjx.checks import check_action, check_modes, check_numbers, check_wall
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS, Words, place_of
 from mjx.stage import stage
@@ -124,9 +125,9 @@ def init_from_wall(
       ValueError: also a wall that does not hold each kind four times and each flower once, where
         its values are known; a throw that is missing or has no use.
     """
-    _check_wall(wall, rules)
-    _check_numbers(dealer=dealer, round_wind=round_wind, streak=streak)
-    _check_modes(rules, first_dealer, scores, dice_sum)
+    check_wall(wall, rules)
+    check_numbers(dealer=dealer, round_wind=round_wind, streak=streak)
+    check_modes(rules, first_dealer, scores, dice_sum)
     state = st.deal(
         jnp.array(wall, jnp.int8),
         jnp.array(dealer, jnp.int32),
@@ -165,7 +166,7 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     Raises:
       ValueError: an illegal action outside of any transformation.
     """
-    _check_concrete(state, action)
+    check_action(state, action)
     action = jnp.asarray(action, jnp.int32)
     is_legal = actions.is_legal(state.legal, action) | state.terminated
     # Whatever is illegal ends the hand as a win would, without moving a tile.
@@ -439,66 +440,3 @@ def _legal(state: State, rules: Rules) -> Words:
     calls = claims.answers(state.queue, word, kind, wall_allows)
     words.append(jnp.where(is_asked, calls, win))
     return tuple(jnp.where(state.terminated, _EVERYTHING, word) for word in words)
-
-
-def _check_concrete(state: State, action: Array) -> None:
-    """Refuses an illegal action where the values are known."""
-    if any(isinstance(x, jax.core.Tracer) for x in (state.legal[0], state.terminated, action)):
-        return
-    if np.ndim(action) or np.ndim(state.terminated):
-        raise ValueError("step plays one hand: vmap it over a batch of states and actions.")
-    if not np.issubdtype(np.asarray(action).dtype, np.integer):
-        raise ValueError(f"An action is an id, a whole number, not {action!r}.")
-    mask = np.asarray(state.legal_action_mask)
-    if not 0 <= int(action) < actions.NUM_ACTIONS or not mask[int(action)]:
-        allowed = ", ".join(actions.NAMES[i] for i in np.flatnonzero(mask))
-        raise ValueError(f"Action {int(action)} is not legal here. Legal: {allowed}.")
-
-
-def _check_numbers(**numbers: int | Array) -> None:
-    """Refuses numbers out of range where they are known."""
-    for name, value in numbers.items():
-        if isinstance(value, jax.core.Tracer):
-            continue
-        low, high = _RANGES.get(name, (0, NUM_SEATS - 1))
-        known = np.asarray(value)
-        if ((known < low) | (known > high)).any():
-            allowed = f"{low} or more" if high == np.inf else f"{low} to {high}"
-            raise ValueError(f"{name} is {allowed}, not {value}.")
-
-
-_RANGES = {"streak": (0, np.inf), "dice_sum": (3, 18)}
-
-
-def _check_modes(
-    rules: Rules,
-    first_dealer: int | Array | None,
-    scores: Array | None,
-    dice_sum: int | Array | None,
-) -> None:
-    """Refuses what the rules have no use for, and a throw or scores that do not fit."""
-    if rules.hand_mode != "match" and not (first_dealer is None and scores is None):
-        raise ValueError('first_dealer and scores are given with Rules(hand_mode="match") only.')
-    if rules.seat_wind_mode != "wall_break" and dice_sum is not None:
-        raise ValueError('dice_sum is given with Rules(seat_wind_mode="wall_break") only.')
-    if rules.seat_wind_mode == "wall_break" and dice_sum is None:
-        raise ValueError('Rules(seat_wind_mode="wall_break") needs a dice_sum of 3 to 18.')
-    if scores is not None:
-        is_whole = jnp.issubdtype(jnp.result_type(scores), jnp.integer)
-        if np.shape(scores) != (NUM_SEATS,) or not is_whole:
-            raise ValueError(f"scores are {NUM_SEATS} whole numbers, not {scores}.")
-    _check_numbers(
-        **{} if first_dealer is None else {"first_dealer": first_dealer},
-        **{} if dice_sum is None else {"dice_sum": dice_sum},
-    )
-
-
-def _check_wall(wall: Array, rules: Rules) -> None:
-    """Refuses a wall of the wrong shape, or of the wrong tiles where the values are known."""
-    if np.shape(wall) != (rules.num_tiles,):
-        raise ValueError(f"A wall is {rules.num_tiles} kinds, not an array {np.shape(wall)}.")
-    if isinstance(wall, jax.core.Tracer):
-        return
-    if not np.array_equal(np.sort(np.asarray(wall)), st.all_tiles(rules)):
-        once = ", and each of the flowers 34 to 41 once" if rules.n_flowers else ""
-        raise ValueError(f"A wall holds each of the kinds 0 to 33 four times{once}.")

@@ -112,9 +112,9 @@ def test_scripted_flowers():
         ("eighth robbed", 2),
     ):
         assert (games[name].winner, games[name].tai_items) == (1, {"qiqiangyi": 8})
-        assert games[name].actor == seat or not games[name].history
+        assert np.argmin(games[name].rewards) == seat
     locked = games["locked with seven"]
-    assert sorted(sum(locked.flowers, [])) == list(range(1, 9)) and locked.tai_items == {}
+    assert sum(map(len, locked.flowers)) == 8 and locked.tai_items == {}
 
 
 def test_an_item_without_tai_does_not_end_the_hand():
@@ -163,9 +163,12 @@ def test_concealed_kong_is_shown_as_backs():
 
 
 def test_dice_come_from_the_key_and_leave_its_wall():
-    keys = jax.random.split(jax.random.key(0), 600)
-    states = jax.vmap(lambda key: mjx.init(key, WALL_BREAK, dealer=2))(keys)
-    plain = jax.vmap(lambda key: mjx.init(key, dealer=2))(keys)
+    def deal(seed, rules):
+        return mjx.init(jax.random.key(seed), rules, dealer=2)
+
+    seeds = jnp.arange(600)
+    states = jax.vmap(lambda seed: deal(seed, WALL_BREAK))(seeds)
+    plain = jax.vmap(lambda seed: deal(seed, mjx.DEFAULT))(seeds)
     np.testing.assert_array_equal(states.wall, plain.wall)
     dice = np.asarray(states.dice_sum)
     assert dice.min() == 3 and dice.max() == 18
@@ -218,9 +221,12 @@ def test_wall_of_a_key_is_uniform_with_flowers():
 
 def test_plain_jit_and_vmap_agree():
     rules = Rules(n_flowers=8, wall_mode="stable_draw", seat_wind_mode="wall_break")
-    keys = jax.random.split(jax.random.key(5), 3)
-    batch = jax.jit(jax.vmap(lambda key: mjx.init(key, rules, dealer=3)))(keys)
+
+    def deal(seed):
+        return mjx.init(jax.random.key(seed), rules, dealer=3)
+
+    batch = jax.jit(jax.vmap(deal))(jnp.arange(3))
     for i in range(3):
-        one = mjx.init(keys[i], rules, dealer=3)
+        one = deal(i)
         same = jax.tree.map(lambda x, y, i=i: bool(jnp.array_equal(x[i], y)), batch, one)
         assert jax.tree.all(same)
