@@ -2,6 +2,7 @@
 
 from mjx.actions import NUM_ACTIONS
 from mjx.env import TaiwaneseMahjong
+from mjx.match import is_over, next_hand
 from mjx.observe import Observation, observe
 from mjx.render import render
 from mjx.rollout import Transition, auto_reset_step, rollout, simulate
@@ -22,6 +23,8 @@ __all__ = [
     "format",
     "init",
     "init_from_wall",
+    "is_over",
+    "next_hand",
     "observe",
     "parse",
     "render",

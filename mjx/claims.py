@@ -59,18 +59,18 @@ def asked_seat(queue: Array, words: Words, actor: Array, kind: Array) -> Array:
     return jnp.where(lowest <= WIN_QUESTIONS, to_win, to_call)
 
 
-def answers(queue: Array, word: Array, kind: Array, num_drawable: Array) -> Array:
+def answers(queue: Array, word: Array, kind: Array, may_kong: Array) -> Array:
     """Lists the calls with which the lowest question may be answered: uint32[] of call bits.
 
     Args:
       queue: uint32[] questions.
       word: uint32[] the asked seat's tiles in the suit of the kind.
       kind: int32[] the tile in question.
-      num_drawable: int32[] tiles that may still be drawn; a kong needs one.
+      may_kong: bool[] whether the wall has enough left for a kong of that seat.
     """
     lowest = lowest_question(queue)
-    may_kong = (packed.count_in(word, kind) >= 3) & (num_drawable > 0)
-    kong = jnp.where(may_kong, np.uint32(actions.call_bit(actions.OPEN_KONG)), _NOTHING)
+    has_three = packed.count_in(word, kind) >= 3
+    kong = jnp.where(has_three & may_kong, np.uint32(actions.call_bit(actions.OPEN_KONG)), _NOTHING)
     pong = np.uint32(actions.call_bit(actions.PONG)) | kong
     win = np.uint32(actions.call_bit(actions.WIN))
     calls = jnp.where(lowest == PONG_QUESTION, pong, chow_bits(word, kind))

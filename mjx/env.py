@@ -40,8 +40,10 @@ class TaiwaneseMahjong:
         self.rules = rules
 
     def init(self, key: Array) -> Timestep:
-        """Deals a hand; dealer and round wind come from the key too."""
+        """Deals a hand; dealer and round wind come from the key too, but a match has its start."""
         deal_key, seat_key = jax.random.split(key)
+        if self.rules.hand_mode == "match":
+            return self._shown(init(deal_key, self.rules))
         dealer, round_wind = jax.random.randint(seat_key, (2,), 0, NUM_SEATS)
         return self._shown(init(deal_key, self.rules, dealer, round_wind))
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from mjx import packed
+from mjx import packed, tiles
 from mjx import state as st
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS
@@ -27,9 +27,9 @@ class Observation(struct.PyTreeNode):
     chows: Array  # int8[P,T]    chows laid down, counted at their lowest tile
     pongs: Array  # bool[P,T]
     kongs: Array  # bool[P,T]    open and added
-    concealed_kongs: Array  # bool[P,T]
+    concealed_kongs: Array  # bool[P,T]    the others' not where the rules hide them
     discards: Array  # int8[P,T]    that lie on the table (a claimed one lies in its meld)
-    unseen: Array  # int8[T]      copies in the wall or in hidden hands
+    unseen: Array  # int8[T]      copies in the wall, in hidden hands, in hidden kongs
     num_concealed: Array  # int32[P]     tiles in each hand
     history_kind: Array  # int8[H]      every discard in order, -1 where none yet
     history_seat: Array  # int8[H]      by whom
@@ -39,7 +39,7 @@ class Observation(struct.PyTreeNode):
     pending_seat: Array  # int32[]      who discarded or konged it, else -1
     robbing: Array  # bool[]       the question is about robbing an added kong
     current_player: Array  # int32[]      0: it is our decision; -1: another seat is asked
-    replacement: Array  # int32[]      0 plain draw, 1 after an own kong, 2 after an open kong
+    replacement: Array  # int32[]      0 plain draw, 1 after an own kong, 2 an open one, 3 a flower
     locked: Array  # bool[]       過水: we may not win for now
     drawable: Array  # int32[]      tiles that may still be drawn
     seat_wind: Array  # int32[]      0-3 for E S W N
@@ -47,6 +47,11 @@ class Observation(struct.PyTreeNode):
     dealer: Array  # int32[]      seat of the dealer
     streak: Array  # int32[]
     legal_action_mask: Array  # bool[A]      ours; all false while another seat decides
+
+    # None where the rules do without.
+    flowers: Array | None = None  # bool[P,8]    exposed flowers 1-8
+    first_dealer: Array | None = None  # int32[]      seat that dealt the first hand of the match
+    scores: Array | None = None  # int32[P]     points of the match so far
 
 
 def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observation:
@@ -73,7 +78,9 @@ def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observat
     sets = packed.to_counts(turned(state.sets.to_array()))
     chows = packed.to_counts(turned(state.chows.to_array()))
     pongs, kongs, concealed = (sets == form for form in (st.PONG, st.KONG, st.CONCEALED_KONG))
-    said = state.num_discards > np.arange(st.MAX_DISCARDS)
+    if not rules.concealed_kong_shown:
+        concealed = concealed & (np.arange(NUM_SEATS) == 0)[:, None]
+    said = state.num_discards > np.arange(state.history.shape[-1])
     history = state.history.astype(jnp.int32)
     thrown = history & st.HISTORY_KIND
     thrower = ((history >> st.HISTORY_SEAT_SHIFT) - seat) % NUM_SEATS
@@ -106,11 +113,14 @@ def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observat
         replacement=jnp.where(is_ours, state.replacement, st.PLAIN_DRAW),
         locked=(state.locked >> seat.astype(jnp.uint32)) & 1 > 0,
         drawable=st.drawable(state, rules),
-        seat_wind=(seat - state.dealer) % NUM_SEATS,
+        seat_wind=st.seat_wind(state, seat, rules),
         round_wind=state.round_wind,
         dealer=from_us(state.dealer),
         streak=state.streak,
         legal_action_mask=state.legal_action_mask & is_ours,
+        flowers=None if state.flowers is None else turned(_flowers_by_seat(state.flowers)),
+        first_dealer=None if state.first_dealer is None else from_us(state.first_dealer),
+        scores=None if state.scores is None else turned(state.scores),
     )
 
 
@@ -120,6 +130,12 @@ def tiles_in_melds(chows: Array, pongs: Array, kongs: Array, concealed_kongs: Ar
     return (
         sum(shifted) + 3 * pongs.astype(jnp.int8) + 4 * (kongs | concealed_kongs).astype(jnp.int8)
     )
+
+
+def _flowers_by_seat(exposed: Array) -> Array:
+    """Unpacks the exposed flowers uint32[]: bool[P, 8]."""
+    bits = np.arange(NUM_SEATS * tiles.NUM_FLOWERS, dtype=np.uint32)
+    return (exposed >> bits & 1 > 0).reshape(NUM_SEATS, tiles.NUM_FLOWERS)
 
 
 def _count_discards(kinds: Array, seats: Array, lies: Array) -> Array:

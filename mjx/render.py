@@ -11,7 +11,11 @@ from mjx.seats import NUM_SEATS, SeatHands
 from mjx.state import State
 
 _WINDS = "ESWN"
-_ENDINGS = ("", "drawn", "self-draw", "won on a discard", "robbed a kong", "illegal action")
+_ENDINGS = (
+    *("", "drawn", "self-draw", "won on a discard", "robbed a kong", "illegal action"),
+    *("four kongs", "eight flowers", "robbed the eighth flower"),
+)
+_BACK = "\U0001f02b\ufe0e"
 
 
 def render(state: State, seat: int | None = None, rules: Rules = DEFAULT) -> str:
@@ -37,7 +41,11 @@ def render(state: State, seat: int | None = None, rules: Rules = DEFAULT) -> str
         f"round {_WINDS[int(state.round_wind)]} · dealer {int(state.dealer)} · "
         f"streak {int(state.streak)} · {int(st.drawable(state, rules))} tiles to draw"
     )
-    lines = [head, *(line for s in range(NUM_SEATS) for line in _seat_lines(state, s, seat))]
+    if state.scores is not None:
+        head += " · scores " + ", ".join(f"{int(points):+d}" for points in state.scores)
+    lines = [head]
+    for s in range(NUM_SEATS):
+        lines += _seat_lines(state, s, seat, rules)
     if state.terminated:
         lines.append(_end(state))
     elif state.pending >= 0 and seat in (None, int(state.current_player)):
@@ -45,19 +53,20 @@ def render(state: State, seat: int | None = None, rules: Rules = DEFAULT) -> str
     return "\n".join(lines)
 
 
-def _seat_lines(state: State, seat: int, viewer: int | None) -> list[str]:
+def _seat_lines(state: State, seat: int, viewer: int | None, rules: Rules) -> list[str]:
     """Draws one seat."""
     hand = _counts(state.hands, seat)
     kinds = np.repeat(np.arange(tiles.NUM_KINDS), hand)
     # Whose answer is awaited gives a hand away, so only that seat is shown it.
     is_known = state.queue == 0 or viewer in (None, seat)
     turn = not state.terminated and is_known and int(state.current_player) == seat
-    wind = _WINDS[(seat - int(state.dealer)) % NUM_SEATS]
+    wind = _WINDS[int(st.seat_wind(state, seat, rules))]
     if viewer is None or viewer == seat:
         shown = " ".join(_tile(int(kind)) for kind in kinds)
     else:
         shown = f"({len(kinds)} tiles)"
-    melds = _melds(state, seat)
+    hides_kongs = not rules.concealed_kong_shown and viewer not in (None, seat)
+    melds = "  ".join(_flowers(state, seat) + _melds(state, seat, hides_kongs))
     thrown = [
         _tile(int(entry) & st.HISTORY_KIND)
         for entry in state.history[: int(state.num_discards)]
@@ -69,14 +78,23 @@ def _seat_lines(state: State, seat: int, viewer: int | None) -> list[str]:
     ]
 
 
-def _melds(state: State, seat: int) -> str:
-    """Draws the melds of a seat; a concealed kong in brackets."""
+def _flowers(state: State, seat: int) -> list[str]:
+    """Draws the flowers of a seat, as one group."""
+    bits = 0 if state.flowers is None else int(state.flowers) >> tiles.NUM_FLOWERS * seat
+    numbers = [i for i in range(tiles.NUM_FLOWERS) if bits >> i & 1]
+    return ["".join(_tile(tiles.FIRST_FLOWER + i) for i in numbers)] if numbers else []
+
+
+def _melds(state: State, seat: int, hides_kongs: bool) -> list[str]:
+    """Draws the melds of a seat; a concealed kong in brackets, or its four backs."""
     chows = _counts(state.chows, seat)
     sets = _counts(state.sets, seat)
     drawn = ["".join(_tile(int(k) + i) for i in range(3)) for k in np.repeat(np.arange(34), chows)]
     forms = {st.PONG: "{0}{0}{0}", st.KONG: "{0}{0}{0}{0}", st.CONCEALED_KONG: "[{0}{0}{0}{0}]"}
-    drawn += [forms[int(sets[k])].format(_tile(int(k))) for k in np.flatnonzero(sets)]
-    return "  ".join(drawn)
+    for k in np.flatnonzero(sets):
+        is_hidden = hides_kongs and sets[k] == st.CONCEALED_KONG
+        drawn.append(forms[int(sets[k])].format(_BACK if is_hidden else _tile(int(k))))
+    return drawn
 
 
 def _end(state: State) -> str:
@@ -88,7 +106,7 @@ def _end(state: State) -> str:
 
 def _tile(kind: int) -> str:
     """Draws a tile with its name, since many terminals show the pictures too small."""
-    return f"{tiles.glyph(kind)}{tiles.NAMES[kind]}"
+    return f"{tiles.glyph(kind)}{tiles.WALL_NAMES[kind]}"
 
 
 def _counts(hands: SeatHands, seat: int) -> np.ndarray:

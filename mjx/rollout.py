@@ -14,12 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from mjx import actions, score
+from mjx import actions, match, score
+from mjx.match import where
 from mjx.observe import Observation, observe
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS, Words
 from mjx.state import State
-from mjx.step import advance, init, step
+from mjx.step import advance, step
 
 Array = jax.Array
 Act = Callable[[Any, Array, Observation, Array], Array]
@@ -36,7 +37,7 @@ class Transition(NamedTuple):
     observation: Observation  # what the player saw
     action: Array  # int32[]
     rewards: Array  # float32[P]   points of all seats
-    terminated: Array  # bool[]       this step ended the hand
+    terminated: Array  # bool[]       this step ended the hand, or with flowers its deal did
     is_real: Array  # bool[]       false: the lane waited for a new hand
 
 
@@ -54,6 +55,8 @@ def auto_reset_step(
 ) -> tuple[State, State]:
     """Carries out one decision, and deals the next hand where it was the last.
 
+    After the last hand of a match a new match begins.
+
     Args:
       key: typed key of the next hand; unused unless the hand ends.
       state: one hand.
@@ -65,8 +68,8 @@ def auto_reset_step(
       `terminated`, and shows the last observation, so that bootstrapping sees what was reached.
     """
     reached = step(state, action, rules)
-    fresh = _next_hand(key, state, rules)
-    return _where(reached.terminated, fresh, reached), reached
+    fresh = match.deal_after(key, reached, match.holds_on(reached), rules)
+    return where(reached.terminated, fresh, reached), reached
 
 
 def rollout(
@@ -77,7 +80,7 @@ def rollout(
     num_steps: int,
     rules: Rules = DEFAULT,
 ) -> tuple[State, Transition]:
-    """Plays steps of a batch of hands with one policy for all seats.
+    """Plays steps of a batch of hands with one policy for all seats; matches follow each other.
 
     Args:
       act: `act(params, keys, observations, masks) -> actions` for B decisions (agents' protocol).
@@ -100,17 +103,22 @@ def rollout(
     def one_step(carry: tuple, step_key: Array) -> tuple:
         state, has_spare, spare = carry
         takes = state.terminated & has_spare
-        state = jax.vmap(_where)(takes, spare, state)
+        state = _taken(takes, state, spare, rules)
         seen = jax.vmap(lambda s: observe(s, s.current_player, rules))(state)
         keys = jax.random.split(jax.random.fold_in(step_key, 0), num_lanes)
         action = act(params, keys, seen, seen.legal_action_mask)
         reached = jax.vmap(lambda s, a: step(s, a, rules))(state, action)
+        ended = reached.terminated & ~state.terminated
+        rewards = reached.rewards
+        if rules.n_flowers:  # the hand taken may have ended at the deal
+            ended = ended | (takes & state.terminated)
+            rewards = jnp.where(takes[:, None], state.rewards, 0) + rewards
         transition = Transition(
             player=state.current_player,
             observation=seen,
             action=action,
-            rewards=reached.rewards,
-            terminated=reached.terminated & ~state.terminated,
+            rewards=rewards,
+            terminated=ended,
             is_real=~state.terminated,
         )
         return (reached, has_spare & ~takes, spare), transition
@@ -142,6 +150,8 @@ def simulate(
 ) -> tuple[State, Tally]:
     """Plays at the full speed of the simulator: nobody observes, and tai are counted once a chunk.
 
+    The points are in the tally alone: `State.scores` of matches stay as they were.
+
     Args:
       key: typed key.
       state: B hands.
@@ -172,8 +182,8 @@ def simulate(
         (state, decisions), _ = lax.scan(one_step, (state, decisions), bits)
         takes = state.terminated & has_spare
         ended = jax.vmap(lambda s: score.result_of(s, rules))(state)
-        result = jax.vmap(_where)(takes, ended, result)
-        state = jax.vmap(_where)(takes, spare, state)
+        result = jax.vmap(where)(takes, ended, result)
+        state = _taken(takes, state, spare, rules)
         return (state, decisions, has_spare & ~takes, result, spare), None
 
     def one_chunk(carry: tuple[State, Tally], chunk_key: Array) -> tuple:
@@ -234,17 +244,16 @@ def _nth_bit(word: Array, n: Array) -> Array:
     return place
 
 
-def _next_hand(key: Array, state: State, rules: Rules) -> State:
-    """Deals the hand after this one: single hands, dealt by each seat in turn, wind by wind."""
-    dealer = (state.dealer + 1) % NUM_SEATS
-    is_new_round = (dealer == 0).astype(jnp.int32)
-    return init(key, rules, dealer, (state.round_wind + is_new_round) % 4, jnp.int32(0))
-
-
 def _spares(key: Array, state: State, rules: Rules) -> State:
     """Deals the next hand of every lane."""
     keys = jax.random.split(key, state.terminated.shape[0])
-    return jax.vmap(lambda k, s: _next_hand(k, s, rules))(keys, state)
+    return jax.vmap(lambda k, s: match.deal_ahead(k, s, rules))(keys, state)
+
+
+def _taken(takes: Array, state: State, spare: State, rules: Rules) -> State:
+    """Goes on to the spare hand in the lanes bool[B] that take it."""
+    fresh = jax.vmap(lambda ended, dealt: match.take_dealt(ended, dealt, rules))(state, spare)
+    return jax.vmap(where)(takes, fresh, state)
 
 
 def _num_lanes(state: State) -> int:
@@ -252,8 +261,3 @@ def _num_lanes(state: State) -> int:
     if jnp.ndim(state.terminated) != 1:
         raise ValueError("A batch of hands is needed: make it with jax.vmap(mjx.init)(keys).")
     return state.terminated.shape[0]
-
-
-def _where(condition: Array, new: Any, old: Any) -> Any:
-    """Chooses between two trees by one bool[]."""
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)

@@ -81,6 +81,11 @@ class Rules:
         return 4 * self.hand_tiles + 1
 
     @property
+    def sub_wall_size(self) -> int:
+        """Tiles of each seat's own part of the wall with `stable_draw`; up to three lie idle."""
+        return (self.num_tiles - self.num_dealt) // 4
+
+    @property
     def max_discards(self) -> int:
         """Most discards of a hand: the dealer's first, one a draw, one a call but for kongs."""
         return 1 + NUM_TILES - self.num_dealt + 4 * self.num_sets
@@ -104,14 +109,7 @@ class Rules:
 # Fields that still wait for their behaviour.
 _NOT_BUILT = frozenset(
     [
-        "hand_tiles",
-        "n_flowers",
-        "reserve_per_kong",
-        "concealed_kong_shown",
-        "seat_wind_mode",
-        "hand_mode",
         "min_tai",
-        "wall_mode",
         "multi_ron",
         "guoshui",
         "swap_calling",
@@ -125,8 +123,6 @@ _NOT_BUILT = frozenset(
         "flower",
         "flower_kong",
         "flower_kong_excludes_own",
-        "baxian",
-        "qiqiangyi",
     ]
 )
 _CHOICES = {
@@ -164,7 +160,7 @@ PRESETS = {
     "AT": DEFAULT,
     "star31": Rules(ziyise=0, quanqiu=1, banqiu=0, hedi=0, tianhu=24, renhu=0),
     "wan": DEFAULT,  # replaced once its fields are built
-    "thirteen": DEFAULT,
+    "thirteen": Rules(hand_tiles=13, reserve=0),
 }
 
 

@@ -5,20 +5,21 @@ tiles are packed words (`mjx.packed`); what leaves the package, `Observation` an
 plain arrays.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from mjx import actions, hand, packed, tiles
-from mjx.rules import Rules
+from mjx import actions, flowers, hand, packed, tiles
+from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS, SeatHands, place_of
 
 Array = jax.Array
 
 _KINDS = np.arange(tiles.NUM_KINDS)
-DEALT = 65  # tiles dealt: 16 a seat and the dealer's seventeenth
-MAX_DISCARDS = 92  # the dealer's first, one for each of 71 draws, one for each of 20 calls at most
+MAX_DISCARDS = DEFAULT.max_discards  # 92: the dealer's, one for each of 71 draws and 20 calls
 
 # How a hand ended (`State.ending`).
 RUNNING, DRAWN, SELF_DRAW, ON_DISCARD, ROBBED_KONG, ILLEGAL = range(6)
@@ -41,15 +42,15 @@ class State(struct.PyTreeNode):
     rewards: Array  # float32[P]   points won by the last step; zero but at the end
     legal: tuple[Array, ...]  # five uint32[]  legal actions as words (mjx.actions)
 
-    wall: Array  # int8[136]    kinds in draw order
-    head: Array  # int32[]      next index of the wall for a plain draw
-    tail: Array  # int32[]      next index for a replacement, going down
+    wall: Array  # int8[136]    kinds in draw order; 144 with flowers
+    head: Array  # int32[]      next index of the wall for a plain draw; `stable_draw` counts only
+    tail: Array  # int32[]      next index for a replacement, going down; likewise
 
     hands: SeatHands  # concealed tiles
     chows: SeatHands  # chows laid down, counted at their lowest tile
     sets: SeatHands  # one of PONG, KONG, CONCEALED_KONG at its kind
     waits: SeatHands  # kind sets that complete the hand at rest
-    history: Array  # int16[MAX_DISCARDS]  all discards in order, see HISTORY_*
+    history: Array  # int16[rules.max_discards]  all discards in order, see HISTORY_*
     num_discards: Array  # int32[]
 
     drawn: Array  # int32[]      kind just drawn by the seat to act, else -1
@@ -90,7 +91,57 @@ PONG, KONG, CONCEALED_KONG = 1, 2, 4
 
 def drawable(state: State, rules: Rules) -> Array:
     """Counts the tiles that may still be drawn, A of the rules: int32[]."""
-    return state.tail - state.head + 1 - rules.reserve
+    left = state.tail - state.head + 1 - rules.reserve
+    if rules.reserve_per_kong:
+        left = left - rules.reserve_per_kong * _num_kongs(state.sets)
+    return left
+
+
+def drawable_by(state: State, seat: Array, rules: Rules) -> Array:
+    """Counts the tiles that a seat may still draw: of its own sub-wall, if it has one: int32[]."""
+    left = drawable(state, rules)
+    if rules.wall_mode == "stable_draw":
+        head, tail = ends_of_wall(state, seat, rules)
+        left = jnp.minimum(left, tail - head + 1)
+    return left
+
+
+def may_kong(state: State, seat: Array, rules: Rules) -> Array:
+    """Tells whether a seat finds the replacement of a kong, and the kong its reserve: bool[]."""
+    is_enough = drawable_by(state, seat, rules) > 0
+    if rules.reserve_per_kong:
+        is_enough = is_enough & (drawable(state, rules) > rules.reserve_per_kong)
+    return is_enough
+
+
+def ends_of_wall(state: State, seat: Array, rules: Rules) -> tuple[Array, Array]:
+    """Finds the places of a seat's next plain draw and of its next replacement: int32[] each."""
+    if state.sub_draws is None or state.sub_replacements is None:
+        return state.head, state.tail
+    first = rules.num_dealt + rules.sub_wall_size * seat
+    last = first + rules.sub_wall_size - 1
+    return (
+        first + flowers.share_of(state.sub_draws, seat).astype(jnp.int32),
+        last - flowers.share_of(state.sub_replacements, seat).astype(jnp.int32),
+    )
+
+
+def seat_wind(state: State, seat: int | Array, rules: Rules) -> Array:
+    """Gives a seat's wind, counted from the dealer or from where the wall was broken (開門).
+
+    Args:
+      state: one hand.
+      seat: int32[].
+      rules: the table's rules.
+
+    Returns:
+      int32[] 0-3 for E S W N.
+    """
+    east = state.dealer
+    if rules.seat_wind_mode == "wall_break":
+        assert state.dice_sum is not None, "a state of other rules"
+        east = east + state.dice_sum - 1
+    return (seat - east) % NUM_SEATS
 
 
 def num_melds(chows: Array, sets: Array) -> Array:
@@ -100,57 +151,76 @@ def num_melds(chows: Array, sets: Array) -> Array:
     )
 
 
-def shuffle(key: Array) -> Array:
-    """Shuffles the 136 tiles: int8[136] kinds in draw order.
+def shuffle(key: Array, rules: Rules = DEFAULT) -> Array:
+    """Shuffles the tiles: int8[136] kinds in draw order, or int8[144] with flowers.
 
     Exchanges each place with a random later one (Fisher and Yates): on a CPU seven times as fast
-    as `jax.random.permutation`, which sorts. Each choice is uniform up to 136 parts in 2^24.
+    as `jax.random.permutation`, which sorts. Each choice is uniform up to 144 parts in 2^24.
     """
-    bits = jax.random.bits(key, (tiles.NUM_TILES,), jnp.uint32) >> 8
+    num_tiles = rules.num_tiles
+    bits = jax.random.bits(key, (num_tiles,), jnp.uint32) >> 8
 
     def exchange(place: Array, wall: Array) -> Array:
-        choices = (tiles.NUM_TILES - place).astype(jnp.uint32)
+        choices = (num_tiles - place).astype(jnp.uint32)
         other = place + (bits[place] * choices >> 24).astype(jnp.int32)
         return wall.at[other].set(wall[place]).at[place].set(wall[other])
 
-    kinds = np.repeat(np.arange(tiles.NUM_KINDS, dtype=np.int8), tiles.NUM_COPIES)
-    return jax.lax.fori_loop(0, tiles.NUM_TILES - 1, exchange, jnp.asarray(kinds))
+    return jax.lax.fori_loop(0, num_tiles - 1, exchange, jnp.asarray(all_tiles(rules), jnp.int8))
 
 
-def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
-    """Deals a wall: sixteen tiles each in blocks of four, and the dealer's seventeenth.
+def all_tiles(rules: Rules) -> np.ndarray:
+    """Lists the kinds of all tiles in ascending order: int64[rules.num_tiles]."""
+    flower_kinds = np.arange(tiles.FIRST_FLOWER, tiles.FIRST_FLOWER + rules.n_flowers)
+    return np.concatenate([np.repeat(_KINDS, tiles.NUM_COPIES), flower_kinds])
+
+
+def deal(
+    wall: Array, dealer: Array, round_wind: Array, streak: Array, rules: Rules = DEFAULT
+) -> State:
+    """Deals a wall: blocks of four, then odd tiles singly, and the dealer's last one.
 
     Args:
-      wall: int8[136] kinds in draw order.
+      wall: int8[rules.num_tiles] kinds in draw order.
       dealer, round_wind, streak: int32[].
+      rules: the table's rules.
 
     Returns:
-      The state in which the dealer has just drawn `wall[64]`; `legal` is still empty.
+      The state in which the dealer has just drawn, flowers replaced; `legal` is still empty. The
+      eighth flower may have ended the hand. The throw and what a match carries are not set.
     """
-    blocks = wall[: DEALT - 1].reshape(4, NUM_SEATS, 4)  # round, place from the dealer, tile
-    by_place = jnp.swapaxes(blocks, 0, 1).reshape(NUM_SEATS, 16)
+    num_rounds, num_odd = divmod(rules.hand_tiles, 4)
+    num_in_blocks = 4 * NUM_SEATS * num_rounds
+    blocks = wall[:num_in_blocks].reshape(num_rounds, NUM_SEATS, 4)  # round, place, tile
+    by_place = jnp.swapaxes(blocks, 0, 1).reshape(NUM_SEATS, 4 * num_rounds)
+    if num_odd:
+        odd = wall[num_in_blocks : rules.num_dealt - 1].reshape(num_odd, NUM_SEATS)
+        by_place = jnp.concatenate([by_place, odd.T], axis=1)
+    last = wall[rules.num_dealt - 1].astype(jnp.int32)
+    replaced = None
+    if rules.n_flowers:
+        replaced = flowers.replace_dealt(wall, by_place, last, dealer, rules)
+        by_place, last = replaced.by_place, replaced.last
     counts = jnp.sum(by_place[:, :, None] == _KINDS[None, None, :], axis=1, dtype=jnp.int32)
     by_seat = jnp.roll(packed.from_counts(counts), dealer, axis=0)  # seat = dealer + place
     at_rest = SeatHands.from_array(by_seat)
-    last = wall[DEALT - 1].astype(jnp.int32)
 
     def no_melds() -> SeatHands:
         return at_rest.map(lambda seat, suit, word: jnp.zeros_like(word))
 
     # No two fields share a buffer, so that a state may be donated.
-    return State(
+    state = State(
         current_player=jnp.copy(dealer),
         terminated=jnp.bool_(False),
         rewards=jnp.zeros(NUM_SEATS, jnp.float32),
         legal=(jnp.uint32(0),) * 5,
         wall=wall,
-        head=jnp.int32(DEALT),
-        tail=jnp.int32(tiles.NUM_TILES - 1),
+        head=jnp.int32(rules.num_dealt),
+        tail=jnp.int32(rules.num_tiles - 1),
         hands=at_rest.plus(place_of(dealer, packed.suit_of(last)), packed.tile(last)),
         chows=no_melds(),
         sets=no_melds(),
         waits=SeatHands(tuple(hand.waits_of_words(row) for row in at_rest.rows)),
-        history=jnp.zeros(MAX_DISCARDS, jnp.int16),
+        history=jnp.zeros(rules.max_discards, jnp.int16),
         num_discards=jnp.int32(0),
         drawn=last,
         replacement=jnp.int32(PLAIN_DRAW),
@@ -165,3 +235,40 @@ def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
         ending=jnp.int32(RUNNING),
         winner=jnp.int32(-1),
     )
+    if rules.wall_mode == "stable_draw":
+        state = state.replace(sub_draws=jnp.uint32(0), sub_replacements=jnp.uint32(0))
+    return state if replaced is None else _with_flowers(state, at_rest, replaced, rules)
+
+
+def _with_flowers(
+    state: State, at_rest: SeatHands, replaced: flowers.Replaced, rules: Rules
+) -> State:
+    """Enters the flowers of the deal; the eighth may have ended the hand, one tile short."""
+    is_over = replaced.winner >= 0
+    if rules.wall_mode == "stable_draw":
+        state = state.replace(sub_replacements=replaced.num_by_seat)
+    return state.replace(
+        hands=at_rest.map(
+            lambda p, s, word: jnp.where(replaced.last >= 0, state.hands.rows[p][s], word)
+        ),
+        tail=state.tail - replaced.num,
+        drawn=jnp.where(is_over, tiles.NONE, replaced.last),
+        replacement=jnp.where(replaced.is_last, AFTER_FLOWER, PLAIN_DRAW).astype(jnp.int32),
+        flowers=replaced.exposed,
+        terminated=is_over,
+        ending=eighth_flower_ending(replaced.winner, replaced.drawer, jnp.int32(RUNNING)),
+        winner=replaced.winner,
+        actor=jnp.where(is_over, replaced.drawer, state.actor),
+    )
+
+
+def eighth_flower_ending(winner: Array, drawer: Array, otherwise: Array) -> Array:
+    """Names the ending by a seat's eighth flower, or by another's that was robbed: int32[]."""
+    ending = jnp.where(winner == drawer, EIGHT_FLOWERS, EIGHTH_FLOWER_ROBBED)
+    return jnp.where(winner >= 0, ending, otherwise).astype(jnp.int32)
+
+
+def _num_kongs(sets: SeatHands) -> Array:
+    """Counts the kongs of all seats: int32[]. Each sets one bit of its rank, above PONG."""
+    words = [word & ~packed.MARKS for row in sets.rows for word in row]
+    return functools.reduce(jnp.add, map(jax.lax.population_count, words)).astype(jnp.int32)

@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mjx import actions, claims, hand, packed, score, tiles
+from mjx import actions, claims, flowers, hand, packed, score, tiles
 from mjx import state as st
+from mjx.checks import check_action, check_modes, check_numbers, check_wall
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS, Words, place_of
 from mjx.stage import stage
@@ -50,6 +51,15 @@ class Draw(NamedTuple):
     konged: Array  # bool[] after a kong, from its tail
     kong_stands: Array  # bool[] an added kong was not robbed
     is_out: Array  # bool[] no tile is left to draw
+    chain: flowers.Chain | None = None  # flowers that came before it, where there are any
+
+    @property
+    def is_given(self) -> Array:
+        """Whether the drawer receives the tile, and its turn goes on with it: bool[]."""
+        draws = self.plain | self.konged
+        if self.chain is None:
+            return draws
+        return draws & ~self.is_out & (self.chain.winner < 0)
 
 
 class Changes(NamedTuple):
@@ -68,6 +78,8 @@ def init(
     dealer: int | Array = 0,
     round_wind: int | Array = 0,
     streak: int | Array = 0,
+    first_dealer: int | Array | None = None,
+    scores: Array | None = None,
 ) -> State:
     """Shuffles and deals one hand (rules 1).
 
@@ -77,14 +89,21 @@ def init(
       dealer: int32[] seat 0-3.
       round_wind: int32[] 0-3 for E S W N.
       streak: int32[] hands the dealer has held on.
+      first_dealer: int32[] seat that dealt the first hand of the match, 0 by default; only with
+        `hand_mode="match"`.
+      scores: int32[P] points of the match so far, zeros by default; likewise.
 
     Returns:
-      The state in which the dealer acts on 17 tiles.
+      The state in which the dealer acts on 17 tiles. With flowers the deal itself may end the
+      hand: then it is `terminated`, with the points in `rewards`.
 
     Raises:
-      ValueError: an argument out of range, where its value is known.
+      ValueError: an argument out of range, where its value is known, or without its mode.
     """
-    return init_from_wall(st.shuffle(key), rules, dealer, round_wind, streak)
+    wall, dice_sum = st.shuffle(key, rules), None
+    if rules.seat_wind_mode == "wall_break":
+        dice_sum = jnp.sum(jax.random.randint(jax.random.fold_in(key, 1), (3,), 1, 7, jnp.int32))
+    return init_from_wall(wall, rules, dealer, round_wind, streak, first_dealer, scores, dice_sum)
 
 
 def init_from_wall(
@@ -93,20 +112,39 @@ def init_from_wall(
     dealer: int | Array = 0,
     round_wind: int | Array = 0,
     streak: int | Array = 0,
+    first_dealer: int | Array | None = None,
+    scores: Array | None = None,
+    dice_sum: int | Array | None = None,
 ) -> State:
     """Deals a given wall, int8[136] kinds in draw order; otherwise as `init`.
 
+    With flowers a wall is int8[144], kinds 34-41 the flowers 1-8. `dice_sum`, int32[] of 3 to 18,
+    is the throw that breaks the wall; `seat_wind_mode="wall_break"` needs it.
+
     Raises:
-      ValueError: also a wall that does not hold each kind four times, where its values are known.
+      ValueError: also a wall that does not hold each kind four times and each flower once, where
+        its values are known; a throw that is missing or has no use.
     """
-    _check_wall(wall)
-    _check_numbers(dealer, round_wind, streak)
+    check_wall(wall, rules)
+    check_numbers(dealer=dealer, round_wind=round_wind, streak=streak)
+    check_modes(rules, first_dealer, scores, dice_sum)
     state = st.deal(
         jnp.array(wall, jnp.int8),
         jnp.array(dealer, jnp.int32),
         jnp.array(round_wind, jnp.int32),
         jnp.array(streak, jnp.int32),
+        rules,
     )
+    if rules.seat_wind_mode == "wall_break":
+        state = state.replace(dice_sum=jnp.array(dice_sum, jnp.int32))
+    if rules.hand_mode == "match":
+        state = state.replace(
+            first_dealer=jnp.array(0 if first_dealer is None else first_dealer, jnp.int32),
+            scores=jnp.array([0] * NUM_SEATS if scores is None else scores, jnp.int32),
+        )
+    if rules.n_flowers and (rules.baxian or rules.qiqiangyi):  # the deal may have ended the hand
+        paid = stage(functools.partial(score.settle, rules=rules), state)
+        state = _paid(state, jnp.where(state.terminated, paid, jnp.float32(0)))
     return state.replace(legal=_legal(state, rules))
 
 
@@ -128,7 +166,7 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     Raises:
       ValueError: an illegal action outside of any transformation.
     """
-    _check_concrete(state, action)
+    check_action(state, action)
     action = jnp.asarray(action, jnp.int32)
     is_legal = actions.is_legal(state.legal, action) | state.terminated
     # Whatever is illegal ends the hand as a win would, without moving a tile.
@@ -136,6 +174,8 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     is_end = after.terminated & ~state.terminated
     paid = stage(functools.partial(score.settle, rules=rules), after)
     rewards = jnp.where(is_end, paid, jnp.float32(0))
+    if rules.hand_mode == "match":
+        after = _paid(after, jnp.where(is_legal, rewards, jnp.float32(0)))
     return after.replace(
         rewards=jnp.where(is_legal, rewards, jnp.float32(jnp.nan)),
         ending=jnp.where(is_legal, after.ending, st.ILLEGAL),
@@ -158,6 +198,13 @@ def advance(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     turned = stage(_turn, state, move, draw, asked["current_player"])
     state = state.replace(**{**asked, **moved, **turned})
     return state.replace(legal=stage(functools.partial(_legal, rules=rules), state))
+
+
+def _paid(state: State, points: Array) -> State:
+    """Hands out points float32[P], and adds them to the scores of a match."""
+    if state.scores is not None:
+        state = state.replace(scores=state.scores + points.astype(jnp.int32))
+    return state.replace(rewards=points)
 
 
 def _take_apart(state: State, action: Array) -> Move:
@@ -243,17 +290,42 @@ def _draw(state: State, move: Move, is_answered: Array, rules: Rules) -> Draw:
     kong_stands = idle & (move.added_kong | (move.passed & state.robbing))
     konged = idle & (kong_stands | move.concealed_kong | move.open_kong)
     turn_passes = idle & (move.discard | (move.passed & ~state.robbing))
-    is_out = turn_passes & (st.drawable(state, rules) <= 0)
     drawer = jnp.where(turn_passes, (state.actor + 1) % NUM_SEATS, state.actor)
-    place = jnp.clip(jnp.where(konged, state.tail, state.head), 0, tiles.NUM_TILES - 1)
-    return Draw(
-        drawer=jnp.where(move.concealed_kong | move.open_kong, move.seat, drawer),
+    drawer = jnp.where(move.concealed_kong | move.open_kong, move.seat, drawer)
+    is_out = turn_passes & (st.drawable_by(state, drawer, rules) <= 0)
+    head, tail = st.ends_of_wall(state, drawer, rules)
+    place = jnp.clip(jnp.where(konged, tail, head), 0, rules.num_tiles - 1)
+    draw = Draw(
+        drawer=drawer,
         kind=state.wall[place].astype(jnp.int32),
         plain=turn_passes & ~is_out,
         konged=konged,
         kong_stands=kong_stands,
         is_out=is_out,
     )
+    return _after_flowers(state, draw, rules) if rules.n_flowers else draw
+
+
+def _after_flowers(state: State, draw: Draw, rules: Rules) -> Draw:
+    """Replaces a flower drawn, and flowers that come for it, until another tile comes."""
+    assert state.flowers is not None, "a state of other rules"
+    _, tail = st.ends_of_wall(state, draw.drawer, rules)
+    tail = tail - draw.konged.astype(jnp.int32)
+    places = jnp.clip(tail - np.arange(tiles.NUM_FLOWERS, dtype=np.int32), 0)
+    left = st.drawable_by(state, draw.drawer, rules)
+    if rules.reserve_per_kong:
+        kept = jnp.where(draw.konged, rules.reserve_per_kong, 0)
+        left = jnp.minimum(left, st.drawable(state, rules) - kept)
+    chain = flowers.replace_drawn(
+        draw.plain | draw.konged,
+        jnp.concatenate([draw.kind[None], state.wall[places].astype(jnp.int32)]),
+        left - 1,
+        state.flowers,
+        draw.drawer,
+        state.locked,
+        rules,
+    )
+    return draw._replace(kind=chain.kind, is_out=draw.is_out | chain.is_out, chain=chain)
 
 
 def _changes(state: State, move: Move, draw: Draw) -> Changes:
@@ -264,7 +336,6 @@ def _changes(state: State, move: Move, draw: Draw) -> Changes:
         [np.uint32(f) for f in (st.PONG, st.KONG, st.CONCEALED_KONG, st.KONG - st.PONG)],
         _NOTHING,
     )
-    draws = draw.plain | draw.konged
     claimed = move.chow | move.pong | move.open_kong
     entry = move.kind | (move.seat << st.HISTORY_SEAT_SHIFT)
     entry = entry + jnp.where(state.drawn == move.kind, st.HISTORY_DRAWN, 0)
@@ -274,7 +345,7 @@ def _changes(state: State, move: Move, draw: Draw) -> Changes:
         taken=(here, ~move.taken + 1),
         drawn=(
             place_of(draw.drawer, packed.suit_of(draw.kind)),
-            jnp.where(draws, packed.tile(draw.kind), _NOTHING),
+            jnp.where(draw.is_given, packed.tile(draw.kind), _NOTHING),
         ),
         run=(here, move.run),
         set=(jnp.where(draw.kong_stands, place_of(state.actor, suit), here), form * unit),
@@ -285,7 +356,7 @@ def _changes(state: State, move: Move, draw: Draw) -> Changes:
 def _carry_out(state: State, move: Move, changes: Changes) -> dict[str, Any]:
     """Moves the tiles."""
     at, entry = changes.entry
-    is_at = np.arange(st.MAX_DISCARDS, dtype=np.int32) == at
+    is_at = np.arange(state.history.shape[-1], dtype=np.int32) == at
     return dict(
         hands=state.hands.plus(*changes.taken).plus(*changes.drawn),
         chows=state.chows.plus(*changes.run),
@@ -297,7 +368,7 @@ def _carry_out(state: State, move: Move, changes: Changes) -> dict[str, Any]:
 
 def _turn(state: State, move: Move, draw: Draw, asked: Array) -> dict[str, Any]:
     """Sets whose decision comes, with what tile drawn, or how the hand ended."""
-    draws = draw.plain | draw.konged
+    draws = draw.is_given
     robbed = move.win & state.robbing
     ending = jnp.select(
         [state.terminated, draw.is_out, move.win & (state.drawn >= 0), robbed, move.win],
@@ -308,7 +379,7 @@ def _turn(state: State, move: Move, draw: Draw, asked: Array) -> dict[str, Any]:
         jnp.int32(st.RUNNING),
     )
     replacement = jnp.where(draw.konged, st.AFTER_OWN_KONG + move.open_kong, st.PLAIN_DRAW)
-    return dict(
+    turned = dict(
         head=state.head + draw.plain.astype(jnp.int32),
         tail=state.tail - draw.konged.astype(jnp.int32),
         drawn=jnp.where(move.win, state.drawn, jnp.where(draws, draw.kind, -1)),
@@ -318,6 +389,32 @@ def _turn(state: State, move: Move, draw: Draw, asked: Array) -> dict[str, Any]:
         winner=jnp.where(move.win & ~state.terminated, move.seat, state.winner),
         terminated=state.terminated | draw.is_out | move.win,
     )
+    num_replaced = draw.konged.astype(jnp.int32)
+    if draw.chain is not None:
+        num_replaced = num_replaced + draw.chain.num_replaced
+        turned |= _turn_of_flowers(state, draw.drawer, draw.chain, turned)
+    if state.sub_draws is not None and state.sub_replacements is not None:
+        drawn = flowers.share(draw.plain, draw.drawer)
+        replaced = flowers.share(num_replaced, draw.drawer)
+        turned["sub_draws"] = state.sub_draws + drawn
+        turned["sub_replacements"] = state.sub_replacements + replaced
+    return turned
+
+
+def _turn_of_flowers(
+    state: State, drawer: Array, chain: flowers.Chain, turned: dict[str, Any]
+) -> dict[str, Any]:
+    """Enters flowers exposed by a draw; the eighth may have ended the hand."""
+    is_won = chain.winner >= 0
+    return dict(
+        flowers=chain.exposed,
+        tail=turned["tail"] - chain.num_replaced,
+        replacement=jnp.where(chain.num_replaced > 0, st.AFTER_FLOWER, turned["replacement"]),
+        actor=jnp.where(is_won, drawer, state.actor),
+        ending=st.eighth_flower_ending(chain.winner, drawer, turned["ending"]),
+        winner=jnp.where(is_won, chain.winner, turned["winner"]),
+        terminated=turned["terminated"] | is_won,
+    )
 
 
 def _legal(state: State, rules: Rules) -> Words:
@@ -325,7 +422,8 @@ def _legal(state: State, rules: Rules) -> Words:
     own, sets = state.hands.row(state.current_player), state.sets.row(state.current_player)
     has_drawn = state.drawn >= 0  # not after a chow or a pong, nor while others are asked
     is_asked = state.queue != 0
-    may_kong = has_drawn & (st.drawable(state, rules) > 0)
+    wall_allows = st.may_kong(state, state.current_player, rules)
+    may_kong = has_drawn & wall_allows
     words = []
     for word, melded in zip(own, sets, strict=True):
         held, four = packed.at_least(word, 1), packed.at_least(word, 4)
@@ -339,41 +437,6 @@ def _legal(state: State, rules: Rules) -> Words:
     win = jnp.where(may_win, np.uint32(1 << _WIN_BIT), _NOTHING)
     kind = jnp.maximum(state.pending, 0)
     word = packed.choose(packed.suit_of(kind), own)
-    calls = claims.answers(state.queue, word, kind, st.drawable(state, rules))
+    calls = claims.answers(state.queue, word, kind, wall_allows)
     words.append(jnp.where(is_asked, calls, win))
     return tuple(jnp.where(state.terminated, _EVERYTHING, word) for word in words)
-
-
-def _check_concrete(state: State, action: Array) -> None:
-    """Refuses an illegal action where the values are known."""
-    if any(isinstance(x, jax.core.Tracer) for x in (state.legal[0], state.terminated, action)):
-        return
-    if np.ndim(action) or np.ndim(state.terminated):
-        raise ValueError("step plays one hand: vmap it over a batch of states and actions.")
-    if not np.issubdtype(np.asarray(action).dtype, np.integer):
-        raise ValueError(f"An action is an id, a whole number, not {action!r}.")
-    mask = np.asarray(state.legal_action_mask)
-    if not 0 <= int(action) < actions.NUM_ACTIONS or not mask[int(action)]:
-        allowed = ", ".join(actions.NAMES[i] for i in np.flatnonzero(mask))
-        raise ValueError(f"Action {int(action)} is not legal here. Legal: {allowed}.")
-
-
-def _check_numbers(dealer: int | Array, round_wind: int | Array, streak: int | Array) -> None:
-    """Refuses numbers out of range where they are known."""
-    for name, value in (("dealer", dealer), ("round_wind", round_wind), ("streak", streak)):
-        if isinstance(value, jax.core.Tracer):
-            continue
-        known, highest = np.asarray(value), np.inf if name == "streak" else NUM_SEATS - 1
-        if ((known < 0) | (known > highest)).any():
-            allowed = "0 or more" if name == "streak" else f"0 to {highest}"
-            raise ValueError(f"{name} is {allowed}, not {value}.")
-
-
-def _check_wall(wall: Array) -> None:
-    """Refuses a wall of the wrong shape, or of the wrong tiles where the values are known."""
-    if np.shape(wall) != (tiles.NUM_TILES,):
-        raise ValueError(f"A wall is {tiles.NUM_TILES} kinds, not an array {np.shape(wall)}.")
-    if not isinstance(wall, jax.core.Tracer):
-        expected = np.repeat(np.arange(tiles.NUM_KINDS), tiles.NUM_COPIES)
-        if not np.array_equal(np.sort(np.asarray(wall)), expected):
-            raise ValueError("A wall holds each of the kinds 0 to 33 four times.")

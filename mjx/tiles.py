@@ -5,6 +5,9 @@ winds E S W N (東南西北), 31-33 the dragons C F P (中發白). A hand string
 before its letter and honours by their own letter, `123m55pESWNCFP`; `1z`-`7z` are accepted for the
 honours in that order (`5z` is 中, which riichi tools write `7z`).
 
+Where a wall is meant, kinds 34-41 are the flowers f1-f8: the seasons 春夏秋冬 of E S W N, then the
+plants 梅蘭竹菊. No hand ever holds one.
+
 Plain Python on the host: nothing here is traced.
 """
 
@@ -19,9 +22,12 @@ NONE = -1  # "no tile" wherever a kind is expected
 EAST, SOUTH, WEST, NORTH = 27, 28, 29, 30
 RED, GREEN, WHITE = 31, 32, 33  # 中 發 白
 
+FIRST_FLOWER, NUM_FLOWERS = NUM_KINDS, 8
+
 HONOURS = "ESWNCFP"
 NAMES = tuple(f"{rank}{suit}" for suit in "mps" for rank in range(1, 10)) + tuple(HONOURS)
-_GLYPHS = "🀇🀈🀉🀊🀋🀌🀍🀎🀏🀙🀚🀛🀜🀝🀞🀟🀠🀡🀐🀑🀒🀓🀔🀕🀖🀗🀘🀀🀁🀂🀃🀄🀅🀆"
+WALL_NAMES = NAMES + tuple(f"f{flower}" for flower in range(1, NUM_FLOWERS + 1))
+_GLYPHS = "🀇🀈🀉🀊🀋🀌🀍🀎🀏🀙🀚🀛🀜🀝🀞🀟🀠🀡🀐🀑🀒🀓🀔🀕🀖🀗🀘🀀🀁🀂🀃🀄🀅🀆🀦🀧🀨🀩🀢🀣🀤🀥"
 _ALLOWED = "digits 1-9 before m, p or s, digits 1-7 before z, or the letters E S W N C F P"
 
 
@@ -92,7 +98,7 @@ def format(counts: Sequence[int]) -> str:
 
 
 def glyph(kind: int) -> str:
-    """Returns the Unicode picture of a kind, with a text-style selector so that widths agree."""
+    """Returns the picture of a kind 0-41, with a text-style selector so that widths agree."""
     return _GLYPHS[kind] + "\ufe0e"
 
 

@@ -13,7 +13,7 @@ from flax import struct
 from mjx import packed, tiles
 from mjx.rules import Rules
 from mjx.seats import NUM_SEATS, SeatHands
-from mjx.state import DEALT, ON_DISCARD, ROBBED_KONG, SELF_DRAW, State, drawable
+from mjx.state import ON_DISCARD, ROBBED_KONG, SELF_DRAW, State, drawable, seat_wind
 
 Array = jax.Array
 
@@ -55,7 +55,7 @@ def win_of(state: State, rules: Rules) -> Win:
     drawn = jnp.where(self_draw, packed.tile(kind), jnp.uint32(0))
     place = (winner - state.dealer) % NUM_SEATS
     no_melds = _any_tiles(state.chows) | _any_tiles(state.sets) == 0
-    draws = state.head - DEALT
+    draws = state.head - rules.num_dealt
     return Win(
         hand=jnp.stack(state.hands.row(winner)) - packed.in_suit(packed.suit_of(kind), drawn),
         chows=jnp.stack(state.chows.row(winner)),
@@ -68,7 +68,7 @@ def win_of(state: State, rules: Rules) -> Win:
         heavenly=self_draw & no_melds & (place == 0) & (draws == 0),
         earthly=self_draw & no_melds & (place > 0) & (draws == place),
         human=(state.ending == ON_DISCARD) & no_melds & (place > draws),
-        seat_wind=place,
+        seat_wind=seat_wind(state, winner, rules),
         round_wind=state.round_wind,
     )
 

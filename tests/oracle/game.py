@@ -246,12 +246,12 @@ class Game:
         """Draws the replacement for a kong that the actor has just laid down."""
         seat = self.actor
         self.has_call = True
+        self.wall.keep_for_kong()
         if sum(form in ("kong", "ankong") for form, _ in self.melds[seat]) == 4:
             others = [other for other in range(4) if other != seat]
             self._end_specially("sigangpai", self.rules.sigangpai, seat, "self_draw", others)
             if self.terminated:
                 return
-        self.wall.keep_for_kong()
         self._take(seat, self.wall.draw_replacement(seat), drawn_as)
 
     def _ask(self, questions: list[Question], after: Callable[[], None]) -> None:

@@ -17,11 +17,13 @@ class Wall:
         """Takes the wall in draw order, of which the first `num_dealt` tiles are gone."""
         rest = tiles[num_dealt:]
         self._is_shared = rules.wall_mode == "shared"
+        self._idle: list[int] = []  # tiles that no sub-wall has
         if self._is_shared:
             self._stacks = [list(rest)]
         else:
             size = len(rest) // NUM_SEATS
             self._stacks = [rest[size * seat : size * (seat + 1)] for seat in range(NUM_SEATS)]
+            self._idle = rest[size * NUM_SEATS :]
         self._kong_cost = rules.reserve_per_kong
         self.drawable = len(rest) - rules.reserve  # A of the rules
 
@@ -49,7 +51,7 @@ class Wall:
 
     def left(self) -> list[int]:
         """Lists the tiles that lie in the wall, the reserve included."""
-        return [kind for stack in self._stacks for kind in stack]
+        return [kind for stack in [*self._stacks, self._idle] for kind in stack]
 
     def _stack(self, seat: int) -> list[int]:
         """Gives the tiles that a seat draws from."""
