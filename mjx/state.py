@@ -117,12 +117,13 @@ def shuffle(key: Array) -> Array:
     return jax.lax.fori_loop(0, tiles.NUM_TILES - 1, exchange, jnp.asarray(kinds))
 
 
-def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
+def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array, rules: Rules) -> State:
     """Deals a wall: sixteen tiles each in blocks of four, and the dealer's seventeenth.
 
     Args:
       wall: int8[136] kinds in draw order.
       dealer, round_wind, streak: int32[].
+      rules: the options.
 
     Returns:
       The state in which the dealer has just drawn `wall[64]`; `legal` is still empty.
@@ -149,7 +150,7 @@ def deal(wall: Array, dealer: Array, round_wind: Array, streak: Array) -> State:
         hands=at_rest.plus(place_of(dealer, packed.suit_of(last)), packed.tile(last)),
         chows=no_melds(),
         sets=no_melds(),
-        waits=SeatHands(tuple(hand.waits_of_words(row) for row in at_rest.rows)),
+        waits=SeatHands(tuple(hand.waits_of_words(row, rules.ligu > 0) for row in at_rest.rows)),
         history=jnp.zeros(MAX_DISCARDS, jnp.int16),
         num_discards=jnp.int32(0),
         drawn=last,
