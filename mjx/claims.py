@@ -184,7 +184,7 @@ def barred_kinds(action: Array, kind: Array, rules: Rules) -> tuple[Array, Array
 
 
 def is_declared(ready: Array | None, seat: Array) -> Array:
-    """Tells whether a seat has declared itself ready, from `State.ready`: bool, shaped as `seat`."""
+    """Tells whether seats have declared themselves ready, from `State.ready`: bool as `seat`."""
     if ready is None:
         return jnp.zeros(seat.shape, bool)
     return (ready | ready >> NUM_SEATS) >> seat.astype(jnp.uint32) & 1 > 0
