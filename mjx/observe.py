@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from mjx import packed, tiles
+from mjx import claims, packed, tiles
 from mjx import state as st
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS
@@ -47,6 +47,8 @@ class Observation(struct.PyTreeNode):
     dealer: Array  # int32[]      seat of the dealer
     streak: Array  # int32[]
     legal_action_mask: Array  # bool[A]      ours; all false while another seat decides
+    # None where the rules do without:
+    ready: Array | None = None  # bool[P]      declared themselves ready
 
     # None where the rules do without.
     flowers: Array | None = None  # bool[P,8]    exposed flowers 1-8
@@ -64,7 +66,8 @@ def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observat
 
     Returns:
       The observation. The drawn tile and the replacement flag are shown to their owner only, and
-      a question about a tile to the seat asked: that it is asked gives away what a hand holds.
+      a question to the seat asked: that it is asked gives away what a hand holds. A seat asked
+      whether it declares itself ready is asked about no tile.
     """
     seat = jnp.asarray(seat, jnp.int32)
 
@@ -90,11 +93,17 @@ def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observat
     visible = hands[0] + jnp.sum(melded + discards, axis=0, dtype=jnp.int8)
     is_ours = state.current_player == seat
     is_shown = is_ours | (state.queue == 0)
+    is_about_tile, has_drawn, ready = is_shown, is_ours, None
+    if rules.asks_ready:
+        ready = turned(claims.is_declared(state.ready, jnp.arange(NUM_SEATS)))
+        lowest = claims.lowest_question(state.queue)
+        is_about_tile &= (lowest == 0) | (lowest > claims.READY_QUESTIONS)
+        has_drawn &= state.queue == 0  # the dealer's tile lies there while others are asked
     konged = state.robbing | (state.ending == st.ROBBED_KONG)  # it lies on the table, in no meld
     konging = konged & (np.arange(NUM_KINDS) == state.pending)
     return Observation(
         hand=hands[0],
-        drawn=jnp.where(is_ours, state.drawn, -1),
+        drawn=jnp.where(has_drawn, state.drawn, -1),
         chows=chows,
         pongs=pongs,
         kongs=kongs,
@@ -106,11 +115,11 @@ def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observat
         history_seat=jnp.where(said, thrower, -1).astype(jnp.int8),
         history_drawn=said & (history & st.HISTORY_DRAWN > 0),
         history_claimed=claimed,
-        pending=jnp.where(is_shown, state.pending, -1),
-        pending_seat=jnp.where(is_shown & (state.pending >= 0), from_us(state.actor), -1),
+        pending=jnp.where(is_about_tile, state.pending, -1),
+        pending_seat=jnp.where(is_about_tile & (state.pending >= 0), from_us(state.actor), -1),
         robbing=state.robbing & is_shown,
         current_player=jnp.where(is_shown, from_us(state.current_player), -1),
-        replacement=jnp.where(is_ours, state.replacement, st.PLAIN_DRAW),
+        replacement=jnp.where(has_drawn, state.replacement, st.PLAIN_DRAW),
         locked=(state.locked >> seat.astype(jnp.uint32)) & 1 > 0,
         drawable=st.drawable(state, rules),
         seat_wind=st.seat_wind(state, seat, rules),
@@ -121,6 +130,7 @@ def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observat
         flowers=None if state.flowers is None else turned(_flowers_by_seat(state.flowers)),
         first_dealer=None if state.first_dealer is None else from_us(state.first_dealer),
         scores=None if state.scores is None else turned(state.scores),
+        ready=ready,
     )
 
 

@@ -109,17 +109,6 @@ class Rules:
 # Fields that still wait for their behaviour.
 _NOT_BUILT = frozenset(
     [
-        "min_tai",
-        "multi_ron",
-        "guoshui",
-        "swap_calling",
-        "forbid_upstream_kong",
-        "open_kong_win",
-        "tail_no_calls",
-        "tianting",
-        "diting",
-        "ligu",
-        "sigangpai",
         "flower",
         "flower_kong",
         "flower_kong_excludes_own",
@@ -159,7 +148,19 @@ DEFAULT = Rules()
 PRESETS = {
     "AT": DEFAULT,
     "star31": Rules(ziyise=0, quanqiu=1, banqiu=0, hedi=0, tianhu=24, renhu=0),
-    "wan": DEFAULT,  # replaced once its fields are built
+    "wan": Rules(
+        ziyise=16,
+        ziyise_excludes_pengpeng=True,
+        xiaosixi_excludes_winds=True,
+        banqiu=0,
+        hedi=0,
+        haidi_stacks_gangkai=True,
+        pinghu_on_rob_kong=False,
+        open_kong_win=False,
+        forbid_upstream_kong=True,
+        tail_no_calls=3,
+        swap_calling="same_and_suji",
+    ),
     "thirteen": Rules(hand_tiles=13, reserve=0),
 }
 

@@ -219,7 +219,7 @@ def deal(
         hands=at_rest.plus(place_of(dealer, packed.suit_of(last)), packed.tile(last)),
         chows=no_melds(),
         sets=no_melds(),
-        waits=SeatHands(tuple(hand.waits_of_words(row) for row in at_rest.rows)),
+        waits=SeatHands(tuple(hand.waits_of_words(row, rules.ligu > 0) for row in at_rest.rows)),
         history=jnp.zeros(rules.max_discards, jnp.int16),
         num_discards=jnp.int32(0),
         drawn=last,

@@ -4,14 +4,16 @@ P = 4 seats, S = 4 suits. Legality and effect come from one place: `State.legal`
 for the seat that acts next, and an action is carried out by the same words.
 """
 
+import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mjx import actions, claims, flowers, hand, packed, score, tiles
+from mjx import actions, claims, flowers, hand, packed, ready, score, tiles
 from mjx import state as st
 from mjx.checks import check_action, check_modes, check_numbers, check_wall
 from mjx.rules import DEFAULT, Rules
@@ -40,6 +42,10 @@ class Move(NamedTuple):
     passed: Array
     taken: Array  # uint32[] word of the tiles that leave the hand
     run: Array  # uint32[] word of the lowest tile of the chow
+    # None where the rules do without:
+    declares: Array | None = None  # bool[] oneself ready; counts as passed too
+    opening: Array | None = None  # bool[] answers before the dealer's first action
+    barred: tuple[Array, Array] | None = None  # int32[] kinds as `State.barred`
 
 
 class Draw(NamedTuple):
@@ -52,6 +58,7 @@ class Draw(NamedTuple):
     kong_stands: Array  # bool[] an added kong was not robbed
     is_out: Array  # bool[] no tile is left to draw
     chain: flowers.Chain | None = None  # flowers that came before it, where there are any
+    wins_by_kongs: Array | None = None  # bool[] none is drawn, for four kongs end the hand
 
     @property
     def is_given(self) -> Array:
@@ -142,6 +149,7 @@ def init_from_wall(
             first_dealer=jnp.array(0 if first_dealer is None else first_dealer, jnp.int32),
             scores=jnp.array([0] * NUM_SEATS if scores is None else scores, jnp.int32),
         )
+    state = _with_options(state, rules)
     if rules.n_flowers and (rules.baxian or rules.qiqiangyi):  # the deal may have ended the hand
         paid = stage(functools.partial(score.settle, rules=rules), state)
         state = _paid(state, jnp.where(state.terminated, paid, jnp.float32(0)))
@@ -169,6 +177,8 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     check_action(state, action)
     action = jnp.asarray(action, jnp.int32)
     is_legal = actions.is_legal(state.legal, action) | state.terminated
+    if rules.multi_ron:  # a win may leave others to be asked, an illegal action does not
+        state = state.replace(queue=jnp.where(is_legal, state.queue, _NOTHING))
     # Whatever is illegal ends the hand as a win would, without moving a tile.
     after = advance(state, jnp.where(is_legal, action, actions.WIN), rules)
     is_end = after.terminated & ~state.terminated
@@ -176,6 +186,8 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     rewards = jnp.where(is_end, paid, jnp.float32(0))
     if rules.hand_mode == "match":
         after = _paid(after, jnp.where(is_legal, rewards, jnp.float32(0)))
+    if after.winners is not None:
+        after = after.replace(winners=jnp.where(is_legal, after.winners, _NOTHING))
     return after.replace(
         rewards=jnp.where(is_legal, rewards, jnp.float32(jnp.nan)),
         ending=jnp.where(is_legal, after.ending, st.ILLEGAL),
@@ -189,13 +201,24 @@ def advance(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     What `step` is made of, for loops that score finished hands later. Any action leaves a
     finished hand as it is.
     """
-    move = stage(_take_apart, state, action)
-    state = state.replace(**stage(_rest, state, move))
+    move = stage(functools.partial(_take_apart, rules=rules), state, action)
+    state = state.replace(**stage(functools.partial(_rest, rules=rules), state, move))
     asked = stage(functools.partial(_ask, rules=rules), state, move)
-    draw = stage(functools.partial(_draw, rules=rules), state, move, asked["queue"] == 0)
+    goes_on = asked["queue"] == 0
+    if (
+        state.winners is not None
+    ):  # the hand is won once all have been asked, whatever the last one says
+        winners, winner = _winners(state, state.winners, move)
+        state = state.replace(winners=winners, winner=winner)
+        move = move._replace(win=goes_on & (move.win | (winners != 0)))
+        goes_on &= ~move.win
+    if move.opening is not None:
+        goes_on &= ~move.opening
+    draw = stage(functools.partial(_draw, rules=rules), state, move, goes_on)
     changes = stage(_changes, state, move, draw)
     moved = stage(_carry_out, state, move, changes)
     turned = stage(_turn, state, move, draw, asked["current_player"])
+    turned |= _remember(state, move, draw, turned)
     state = state.replace(**{**asked, **moved, **turned})
     return state.replace(legal=stage(functools.partial(_legal, rules=rules), state))
 
@@ -207,7 +230,21 @@ def _paid(state: State, points: Array) -> State:
     return state.replace(rewards=points)
 
 
-def _take_apart(state: State, action: Array) -> Move:
+def _with_options(state: State, rules: Rules) -> State:
+    """Adds what the rules of claims and turns remember, and asks who is ready at the deal."""
+    if rules.multi_ron:
+        won = jnp.where(state.winner >= 0, _bit_of(jnp.maximum(state.winner, 0)), _NOTHING)
+        state = state.replace(winners=won)
+    if rules.swap_calling != "none":
+        state = state.replace(barred=(jnp.int32(-1), jnp.int32(-1)))
+    if not rules.open_kong_win:
+        state = state.replace(win_barred=jnp.bool_(False))
+    if rules.asks_ready:
+        state = state.replace(ready=jnp.uint32(0))
+    return ready.ask_after_deal(state) if rules.tianting > 0 else state
+
+
+def _take_apart(state: State, action: Array, rules: Rules) -> Move:
     """Reads an action in its state. A finished hand is won once more, which changes nothing."""
     action = jnp.where(state.terminated, actions.WIN, action)
     is_call = action >= actions.CHOW_LOW
@@ -228,7 +265,16 @@ def _take_apart(state: State, action: Array) -> Move:
     others = jnp.select(
         [low, middle, high], [up + (up << packed.BITS), down + up, down + down_2], jnp.uint32(0)
     )
+    passed, options = action == actions.PASS, {}
+    if rules.asks_ready:
+        options["declares"] = action == actions.DECLARE_READY
+        passed |= options["declares"]
+    if rules.tianting > 0:
+        options["opening"] = (state.queue != 0) & (state.drawn >= 0)
+    if rules.swap_calling != "none":
+        options["barred"] = claims.barred_kinds(action, kind, rules)
     return Move(
+        **options,
         seat=state.current_player,
         kind=kind,
         discard=action < actions.CONCEALED_KONG,
@@ -238,50 +284,120 @@ def _take_apart(state: State, action: Array) -> Move:
         pong=action == actions.PONG,
         open_kong=action == actions.OPEN_KONG,
         win=action == actions.WIN,
-        passed=action == actions.PASS,
+        passed=passed,
         taken=copies * unit + others,
         run=run,
     )
 
 
-def _rest(state: State, move: Move) -> dict[str, Any]:
+def _rest(state: State, move: Move, rules: Rules) -> dict[str, Any]:
     """Finds what the actor's hand waits for without the tiles taken, and settles 過水.
 
     A win declined now locks; a discard from a hand that was no win unlocks.
     """
-    own = state.hands.row(move.seat)
-    suit = packed.suit_of(move.kind)
-    own = [word - jnp.where(suit == s, move.taken, _NOTHING) for s, word in enumerate(own)]
-    waits = hand.waits_of_words(own)
+    waits = hand.waits_of_words(_without_taken(state, move), rules.ligu > 0)
+    return dict(
+        waits=state.waits.with_row(move.seat, waits),
+        locked=_locked(state, move, waits, rules),
+        actor=jnp.where(move.discard | move.added_kong, move.seat, state.actor),
+    )
+
+
+def _without_taken(state: State, move: Move) -> Words:
+    """Takes the tiles of an action out of the actor's hand: four words."""
+    own, suit = state.hands.row(move.seat), packed.suit_of(move.kind)
+    return tuple(word - jnp.where(suit == s, move.taken, _NOTHING) for s, word in enumerate(own))
+
+
+def _locked(state: State, move: Move, waits: Words, rules: Rules) -> Array:
+    """Sets and lifts the lock of the actor, who waits for `waits` after its action: uint32[]."""
+    if rules.guoshui == "off":
+        return state.locked
     seat = move.seat.astype(jnp.uint32)
     could_win = (state.legal[actions.CALL_WORD] >> _WIN_BIT) & 1
     declined = jnp.where(move.win, _NOTHING, could_win << seat)
+    if rules.guoshui == "ron_only":
+        declined = jnp.where(state.queue != 0, declined, _NOTHING)
     locked = state.locked | declined
-    unlocks = move.discard & ~packed.is_in(waits, move.kind)
-    return dict(
-        waits=state.waits.with_row(move.seat, waits),
-        locked=jnp.where(unlocks, locked & ~(jnp.uint32(1) << seat), locked),
-        actor=jnp.where(move.discard | move.added_kong, move.seat, state.actor),
-    )
+    unlocks = move.discard
+    if rules.guoshui != "until_discard":
+        unlocks &= ~packed.is_in(waits, move.kind)
+    return jnp.where(unlocks, locked & ~(jnp.uint32(1) << seat), locked)
 
 
 def _ask(state: State, move: Move, rules: Rules) -> dict[str, Any]:
     """Queues the questions that an action raises, or takes the answered one off."""
     kind = jnp.maximum(move.kind, 0)
     words = state.hands.column(packed.suit_of(kind))
-    wins = claims.win_questions(state.waits, state.locked, state.actor, kind)
-    calls = claims.call_questions(words, state.actor, kind, st.drawable(state, rules))
+    barred = state.locked
+    if rules.min_tai > 0:
+        barred |= _short_of_tai(state, kind, move.added_kong, rules)
+    wins = claims.win_questions(state.waits, barred, state.actor, kind)
+    calls = claims.call_questions(
+        words, state.actor, kind, st.drawable(state, rules), state.hands, state.ready, rules
+    )
     opened = wins | jnp.where(move.discard, calls, _NOTHING)
-    left = jnp.where(move.passed, state.queue & (state.queue - 1), _NOTHING)
+    if rules.diting > 0:
+        own = _without_taken(state, move)
+        declare = ready.question_after_discard(state, move.seat, own)
+        opened |= jnp.where(move.discard, declare, _NOTHING)
+    rest = state.queue & (state.queue - 1)
+    left = jnp.where(move.passed, rest, _NOTHING)
+    answered = move.passed
+    if rules.multi_ron:  # after a win only wins are asked for
+        rest_wins = rest & np.uint32(claims.WIN_QUESTIONS)
+        left = jnp.where(move.win | (state.winners != 0), rest_wins, left)
+        answered |= move.win
     queue = jnp.where(move.discard | move.added_kong, opened, left)
     asking = queue != 0
-    asked = claims.asked_seat(queue, words, state.actor, kind)
+    asked = claims.asked_seat(queue, words, state.actor, kind, state.ready)
+    stays = asking | move.win
+    if rules.multi_ron:
+        stays |= state.winners != 0
+    player = state.current_player
+    if move.opening is not None:
+        player = jnp.where(move.opening, state.actor, player)
     return dict(
         queue=queue,
-        robbing=asking & (move.added_kong | (move.passed & state.robbing)),
-        pending=jnp.where(asking | move.win, move.kind, -1),
-        current_player=jnp.where(asking, asked, state.current_player),
+        robbing=asking & (move.added_kong | (answered & state.robbing)),
+        pending=jnp.where(stays, move.kind, -1),
+        current_player=jnp.where(asking, asked, player),
     )
+
+
+def _short_of_tai(state: State, kind: Array, robbed: Array, rules: Rules) -> Array:
+    """Finds the seats whose win on another's tile would have too few tai: uint32[], bit = seat."""
+
+    def is_enough(seat: Array) -> Array:
+        return _has_tai(state, seat, kind, jnp.bool_(False), robbed, rules)
+
+    enough = jax.vmap(is_enough)(jnp.arange(NUM_SEATS, dtype=jnp.int32))
+    bits = jnp.where(enough, _NOTHING, np.uint32(1) << np.arange(NUM_SEATS, dtype=np.uint32))
+    return jnp.sum(bits, dtype=jnp.uint32)
+
+
+def _has_tai(
+    state: State, seat: Array, kind: Array, self_draw: Array, robbed: Array, rules: Rules
+) -> Array:
+    """Tells whether a complete hand has the tai that a win needs, before any cap: bool[]."""
+    win = score.win_if(state, seat, kind, self_draw, robbed, rules)
+    return score.total(win, dataclasses.replace(rules, tai_cap=None)) >= rules.min_tai
+
+
+def _winners(state: State, before: Array, move: Move) -> tuple[Array, Array]:
+    """Adds to several winners, and names the first asked, which is the first in turn order.
+
+    Returns:
+      `winners` uint32[] and `winner` int32[] as in `State`.
+    """
+    wins = move.win & ~state.terminated
+    first = jnp.where(wins & (before == 0), move.seat, state.winner)
+    return before | jnp.where(wins, _bit_of(move.seat), _NOTHING), first
+
+
+def _bit_of(seat: Array) -> Array:
+    """Returns 1 << seat: uint32."""
+    return jnp.uint32(1) << seat.astype(jnp.uint32)
 
 
 def _draw(state: State, move: Move, is_answered: Array, rules: Rules) -> Draw:
@@ -293,6 +409,10 @@ def _draw(state: State, move: Move, is_answered: Array, rules: Rules) -> Draw:
     drawer = jnp.where(turn_passes, (state.actor + 1) % NUM_SEATS, state.actor)
     drawer = jnp.where(move.concealed_kong | move.open_kong, move.seat, drawer)
     is_out = turn_passes & (st.drawable_by(state, drawer, rules) <= 0)
+    wins_by_kongs = None
+    if rules.sigangpai > 0:
+        wins_by_kongs = konged & _is_won_by_kongs(state, drawer, rules)
+        konged &= ~wins_by_kongs
     head, tail = st.ends_of_wall(state, drawer, rules)
     place = jnp.clip(jnp.where(konged, tail, head), 0, rules.num_tiles - 1)
     draw = Draw(
@@ -302,6 +422,7 @@ def _draw(state: State, move: Move, is_answered: Array, rules: Rules) -> Draw:
         konged=konged,
         kong_stands=kong_stands,
         is_out=is_out,
+        wins_by_kongs=wins_by_kongs,
     )
     return _after_flowers(state, draw, rules) if rules.n_flowers else draw
 
@@ -326,6 +447,14 @@ def _after_flowers(state: State, draw: Draw, rules: Rules) -> Draw:
         rules,
     )
     return draw._replace(kind=chain.kind, is_out=draw.is_out | chain.is_out, chain=chain)
+
+
+def _is_won_by_kongs(state: State, seat: Array, rules: Rules) -> Array:
+    """Tells whether a kong that a seat completes is its fourth and wins (四槓牌): bool[]."""
+    kongs = packed.MARKS * np.uint32(st.KONG | st.CONCEALED_KONG)
+    num_before = sum(jax.lax.population_count(word & kongs) for word in state.sets.row(seat))
+    is_locked = state.locked & _bit_of(seat) > 0
+    return (num_before == 3) & ~is_locked & (rules.sigangpai >= rules.min_tai)
 
 
 def _changes(state: State, move: Move, draw: Draw) -> Changes:
@@ -379,16 +508,24 @@ def _turn(state: State, move: Move, draw: Draw, asked: Array) -> dict[str, Any]:
         jnp.int32(st.RUNNING),
     )
     replacement = jnp.where(draw.konged, st.AFTER_OWN_KONG + move.open_kong, st.PLAIN_DRAW)
+    stays = move.win if move.opening is None else move.win | move.opening
+    winner = jnp.where(move.win & ~state.terminated, move.seat, state.winner)
     turned = dict(
         head=state.head + draw.plain.astype(jnp.int32),
         tail=state.tail - draw.konged.astype(jnp.int32),
-        drawn=jnp.where(move.win, state.drawn, jnp.where(draws, draw.kind, -1)),
-        replacement=jnp.where(move.win, state.replacement, replacement).astype(jnp.int32),
+        drawn=jnp.where(stays, state.drawn, jnp.where(draws, draw.kind, -1)),
+        replacement=jnp.where(stays, state.replacement, replacement).astype(jnp.int32),
         current_player=jnp.where(draws, draw.drawer, asked),
         ending=ending,
-        winner=jnp.where(move.win & ~state.terminated, move.seat, state.winner),
+        winner=winner if state.winners is None else state.winner,  # noted when it was asked
         terminated=state.terminated | draw.is_out | move.win,
     )
+    if draw.wins_by_kongs is not None:
+        turned |= dict(
+            ending=jnp.where(draw.wins_by_kongs, st.FOUR_KONGS, ending),
+            winner=jnp.where(draw.wins_by_kongs, draw.drawer, turned["winner"]),
+            terminated=turned["terminated"] | draw.wins_by_kongs,
+        )
     num_replaced = draw.konged.astype(jnp.int32)
     if draw.chain is not None:
         num_replaced = num_replaced + draw.chain.num_replaced
@@ -417,26 +554,76 @@ def _turn_of_flowers(
     )
 
 
+def _remember(state: State, move: Move, draw: Draw, turned: dict[str, Any]) -> dict[str, Any]:
+    """Notes what only some rules look back at."""
+    fields: dict[str, Any] = {}
+    if state.winners is not None:  # also who won without a question
+        first = turned["winner"]
+        bit = jnp.where(first >= 0, _bit_of(jnp.maximum(first, 0)), _NOTHING)
+        fields["winners"] = state.winners | bit
+    if move.barred is not None:
+        fields["barred"] = move.barred
+    if state.win_barred is not None:
+        fields["win_barred"] = move.open_kong | (state.win_barred & ~draw.plain)
+    if state.ready is not None and move.declares is not None:
+        fields["ready"] = state.ready | ready.declaration(state, move.declares)
+    return fields
+
+
 def _legal(state: State, rules: Rules) -> Words:
     """Lists what `current_player` may do, as five words; everything once the hand is over."""
-    own, sets = state.hands.row(state.current_player), state.sets.row(state.current_player)
+    seat = state.current_player
+    own, sets = state.hands.row(seat), state.sets.row(seat)
     has_drawn = state.drawn >= 0  # not after a chow or a pong, nor while others are asked
     is_asked = state.queue != 0
-    wall_allows = st.may_kong(state, state.current_player, rules)
+    wall_allows = st.may_kong(state, seat, rules)
     may_kong = has_drawn & wall_allows
+    discards = [packed.at_least(word, 1) for word in own]
+    fours = [packed.at_least(word, 4) for word in own]
+    adds = [held & melded for held, melded in zip(discards, sets, strict=True)]  # bit of PONG
+    if state.barred is not None:
+        for kind in state.barred:
+            discards = [d & ~marks for d, marks in zip(discards, _marks(kind), strict=True)]
+    if rules.asks_ready:
+        is_ready = claims.is_declared(state.ready, seat)
+        discards = _where(is_ready, _marks(state.drawn), discards)
+        fours = _where(is_ready, ready.kongs_that_keep(state, own, rules), fours)
+        adds = [jnp.where(is_ready, _NOTHING, added) for added in adds]
     words = []
-    for word, melded in zip(own, sets, strict=True):
-        held, four = packed.at_least(word, 1), packed.at_least(word, 4)
-        kongs = (four << 1) | ((held & melded) << 2)  # the lowest bit of a set is PONG
-        turn = held | jnp.where(may_kong, kongs, _NOTHING)
+    for held, four, added in zip(discards, fours, adds, strict=True):
+        turn = held | jnp.where(may_kong, (four << 1) | (added << 2), _NOTHING)
         words.append(jnp.where(is_asked, _NOTHING, turn))
 
-    waits = state.waits.row(state.current_player)
-    locked = (state.locked >> state.current_player.astype(jnp.uint32)) & 1 > 0
-    may_win = has_drawn & packed.is_in(waits, state.drawn) & ~locked
+    may_win = has_drawn & _may_win_drawn(state, rules)
     win = jnp.where(may_win, np.uint32(1 << _WIN_BIT), _NOTHING)
     kind = jnp.maximum(state.pending, 0)
-    word = packed.choose(packed.suit_of(kind), own)
-    calls = claims.answers(state.queue, word, kind, wall_allows)
+    if rules.forbid_upstream_kong:
+        wall_allows &= seat != (state.actor + 1) % NUM_SEATS
+    calls = claims.answers(state.queue, own, kind, wall_allows, rules)
     words.append(jnp.where(is_asked, calls, win))
     return tuple(jnp.where(state.terminated, _EVERYTHING, word) for word in words)
+
+
+def _may_win_drawn(state: State, rules: Rules) -> Array:
+    """Tells whether `current_player` may win with the tile it has drawn: bool[]."""
+    seat = state.current_player
+    may_win = packed.is_in(state.waits.row(seat), state.drawn)
+    if rules.guoshui != "ron_only":
+        may_win &= (state.locked >> seat.astype(jnp.uint32)) & 1 == 0
+    if state.win_barred is not None:
+        may_win &= ~state.win_barred
+    if rules.min_tai > 0:
+        yes, no = jnp.bool_(True), jnp.bool_(False)
+        may_win &= _has_tai(state, seat, state.drawn, yes, no, rules)
+    return may_win
+
+
+def _marks(kind: Array) -> list[Array]:
+    """Marks one kind, none for -1: four words."""
+    suit, mark = packed.suit_of(kind), packed.tile(kind)
+    return [jnp.where(suit == s, mark, _NOTHING) for s in range(tiles.NUM_SUITS)]
+
+
+def _where(cond: Array, yes: Sequence[Array], no: Sequence[Array]) -> list[Array]:
+    """Chooses between words."""
+    return [jnp.where(cond, one, other) for one, other in zip(yes, no, strict=True)]

@@ -13,7 +13,7 @@ from flax import struct
 from mjx import packed, tiles
 from mjx.rules import Rules
 from mjx.seats import NUM_SEATS, SeatHands
-from mjx.state import ON_DISCARD, ROBBED_KONG, SELF_DRAW, State, drawable, seat_wind
+from mjx.state import ROBBED_KONG, SELF_DRAW, State, drawable, seat_wind
 
 Array = jax.Array
 
@@ -39,9 +39,6 @@ class Win(struct.PyTreeNode):
 def win_of(state: State, rules: Rules) -> Win:
     """Reads the won hand off a finished state.
 
-    While nothing is melded turns go round strictly, so the number of draws says whose first one
-    is still to come, and the first draws need no memory of their own.
-
     Args:
       state: a state that ended in a win; of any other the result means nothing, but is harmless.
       rules: the options.
@@ -51,24 +48,52 @@ def win_of(state: State, rules: Rules) -> Win:
     """
     winner = jnp.clip(state.winner, 0, NUM_SEATS - 1)
     self_draw = state.ending == SELF_DRAW
-    kind = jnp.clip(jnp.where(self_draw, state.drawn, state.pending), 0, tiles.NUM_KINDS - 1)
+    kind = jnp.where(self_draw, state.drawn, state.pending)
+    return win_if(state, winner, kind, self_draw, state.ending == ROBBED_KONG, rules)
+
+
+def win_if(
+    state: State,
+    seat: Array,
+    kind: Array,
+    self_draw: bool | Array,
+    robbed_kong: bool | Array,
+    rules: Rules,
+) -> Win:
+    """Describes a win that is made, or would be.
+
+    While nothing is melded turns go round strictly, so the number of draws says whose first one
+    is still to come, and the first draws need no memory of their own.
+
+    Args:
+      state: the table when the winning tile is drawn, discarded or added to a pong.
+      seat: int32[] who wins.
+      kind: int32[] with which tile.
+      self_draw, robbed_kong: bool[] how; neither, by a discard.
+      rules: the options.
+
+    Returns:
+      The win; it means nothing if the hand is not complete, but is harmless.
+    """
+    kind = jnp.clip(kind, 0, tiles.NUM_KINDS - 1)
+    self_draw, robbed_kong = jnp.asarray(self_draw), jnp.asarray(robbed_kong)
     drawn = jnp.where(self_draw, packed.tile(kind), jnp.uint32(0))
-    place = (winner - state.dealer) % NUM_SEATS
+    place = (seat - state.dealer) % NUM_SEATS
     no_melds = _any_tiles(state.chows) | _any_tiles(state.sets) == 0
     draws = state.head - rules.num_dealt
     return Win(
-        hand=jnp.stack(state.hands.row(winner)) - packed.in_suit(packed.suit_of(kind), drawn),
-        chows=jnp.stack(state.chows.row(winner)),
-        sets=jnp.stack(state.sets.row(winner)),
+        hand=jnp.stack(state.hands.row(seat)) - packed.in_suit(packed.suit_of(kind), drawn),
+        chows=jnp.stack(state.chows.row(seat)),
+        sets=jnp.stack(state.sets.row(seat)),
         kind=kind,
         self_draw=self_draw,
-        robbed_kong=state.ending == ROBBED_KONG,
+        robbed_kong=robbed_kong,
         last_tile=drawable(state, rules) == 0,
         replacement=state.replacement,
         heavenly=self_draw & no_melds & (place == 0) & (draws == 0),
         earthly=self_draw & no_melds & (place > 0) & (draws == place),
-        human=(state.ending == ON_DISCARD) & no_melds & (place > draws),
-        seat_wind=seat_wind(state, winner, rules),
+        human=~self_draw & ~robbed_kong & no_melds & (place > draws),
+        seat_wind=seat_wind(state, seat, rules),
         round_wind=state.round_wind,
     )
 

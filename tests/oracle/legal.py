@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tests.oracle import actions
 from tests.oracle.hand import is_win, waits
-from tests.oracle.score import WonHand, meld_tiles, score
+from tests.oracle.score import Meld, WonHand, meld_tiles, score
 from tests.oracle.tiles import FIRST_HONOR, count
 
 if TYPE_CHECKING:
@@ -125,12 +125,15 @@ def is_complete(game: Game, seat: int, hand: list[int]) -> bool:
     )
 
 
-def ready_waits(game: Game, seat: int, hand: list[int], extra_melds: int = 0) -> set[int]:
-    """Lists what a hand waits for; `extra_melds` kongs of its own are not yet in the melds."""
-    melded = count(kind for meld in game.melds[seat] for kind in meld_tiles(meld))
+def ready_waits(
+    game: Game, seat: int, hand: list[int], more_melds: tuple[Meld, ...] = ()
+) -> set[int]:
+    """Lists what a hand waits for beside the seat's melds and more, but for kinds used up there."""
+    melds = [*game.melds[seat], *more_melds]
+    melded = count(kind for meld in melds for kind in meld_tiles(meld))
     return waits(
         hand,
-        len(game.melds[seat]) + extra_melds,
+        len(melds),
         melded,
         num_sets=game.rules.num_sets,
         ligu=game.rules.ligu > 0,
@@ -238,4 +241,5 @@ def _keeps_ready(game: Game, seat: int, kind: int) -> bool:
     before[game.last_drawn] -= 1
     after = list(game.hands[seat])
     after[kind] = 0
-    return ready_waits(game, seat, before) == ready_waits(game, seat, after, extra_melds=1)
+    kong = (("ankong", kind),)
+    return ready_waits(game, seat, before) == ready_waits(game, seat, after, kong)
