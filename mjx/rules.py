@@ -120,11 +120,6 @@ _NOT_BUILT = frozenset(
         "diting",
         "ligu",
         "sigangpai",
-        "flower",
-        "flower_kong",
-        "flower_kong_excludes_own",
-        "baxian",
-        "qiqiangyi",
     ]
 )
 _CHOICES = {
