@@ -5,7 +5,7 @@
 Every item of every hand must agree, and so must the capped sum. Blocks of hands are played under
 the default rules, under rules that know every item, and under rules drawn freely, presets among
 them. Prints how often each item occurred; one that never did counts as a failure, since it was
-not tested. A difference names the seed of its block: `--seed THAT --hands 4000` repeats it.
+not tested. A difference names the seed of its block: `--seed THAT --hands 10000` repeats it.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from mjx.score import ITEMS, tai, total
 from tests.oracle import rules as reference
 from tests.won_hands import Won, items_of, random_hand, to_text, to_wins
 
-BLOCK = 4000  # hands of one table
+BLOCK = 10_000  # hands of one table
 _PLACES = {item: place for place, item in enumerate(ITEMS)}
 _TAI = (
     *("ziyise", "quanqiu", "banqiu", "hedi", "menqing_zimo", "tianhu", "dihu", "renhu"),

@@ -31,7 +31,7 @@ _HONORS = tuple(range(FIRST_HONOR, NUM_KINDS))
 # one suit with and without honours, the lower half of a suit (many readings), honours, winds,
 # dragons.
 _STYLES = (
-    *((_ALL, 0.7), (_SUITS, 0.95), (_ALL, 0.0)),
+    *((_ALL, 0.7), (_SUITS, 0.95), (_SUITS, 1.0), (_ALL, 0.0)),
     *((tuple(range(9)) + _HONORS, 0.6), (tuple(range(9, 18)), 0.6)),
     *(((0, 1, 2, 18, 19, 20, 21, 22), 0.5), (_HONORS, 0.0), ((*WINDS, 3, 4, 5), 0.2)),
     ((31, 32, 33, 12, 13, 14, 15), 0.3),
@@ -167,7 +167,6 @@ def _random_complete(
     while sets is None:
         kinds, chow_share = (_ALL, 0.0) if four_kongs else rng.choice(_STYLES)
         sets, pair = _random_sets(rng, kinds, chow_share, rules.num_sets)
-        # A triplet whose fourth tile is the pair's cannot be a kong.
     held = _counts(sets)
     held[pair] += 2
     concealed, melds = [0] * NUM_KINDS, []
