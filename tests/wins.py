@@ -38,19 +38,19 @@ _FLAGS = (
     *("haidi_stacks_gangkai", "pinghu_with_menqing", "pinghu_on_rob_kong"),
     *("open_kong_gangkai", "flower_kong_excludes_own"),
 )
-ALL_ITEMS = {"n_flowers": 8, "tianting": 8, "diting": 4, "ligu": 8, "sigangpai": 8}
 
 
 def table_of(seed: int) -> reference.Rules:
-    """Draws the rules of a block: the default for even seeds, all items for every fourth."""
+    """Draws the rules of a block: default for even seeds, then all items, a preset, or any."""
     if seed % 2 == 0:
         return reference.Rules()
     rng = random.Random(f"rules {seed}")
     if seed % 4 == 1:
-        options = {item: max(1, value) for item, value in _random_tai(rng).items()}
-        return reference.Rules(**ALL_ITEMS) if seed == 1 else _table(rng, options, n_flowers=8)
-    if rng.random() < 0.15:
-        return rng.choice(list(reference.PRESETS.values()))
+        tai_of = {item: max(1, value) for item, value in _random_tai(rng).items()}
+        return _table(rng, tai_of, n_flowers=8)
+    if seed % 16 == 3:
+        presets = list(reference.PRESETS.values())
+        return presets[seed // 16 % len(presets)]
     return _table(
         rng,
         _random_tai(rng),

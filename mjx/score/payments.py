@@ -74,11 +74,11 @@ def result_of(state: State, rules: Rules) -> Result:
     if has_special_endings(rules):
         all_pay |= (state.ending == FOUR_KONGS) | (state.ending == EIGHT_FLOWERS)
         is_won |= all_pay | (state.ending == EIGHTH_FLOWER_ROBBED)
-    if rules.multi_ron:
-        winner = _winners(state, is_claimed)
-        win = jax.vmap(lambda seat: win_of(state, rules, seat))(winner)
-    else:
+    if state.winners is None:
         winner, win = state.winner, win_of(state, rules)
+    else:
+        winner = _winners(state, state.winners, is_claimed)
+        win = jax.vmap(lambda seat: win_of(state, rules, seat))(winner)
     return Result(
         win=win,
         is_won=is_won,
@@ -111,10 +111,10 @@ def settle(state: State, rules: Rules) -> Array:
     return points(result_of(state, rules), rules)
 
 
-def _winners(state: State, is_claimed: Array) -> Array:
+def _winners(state: State, winners: Array, is_claimed: Array) -> Array:
     """Lists all who won, in turn order from who gave the tile, -1 for the others: int32[W]."""
     places = np.arange(NUM_SEATS - 1, dtype=np.int32)
     seats = (state.actor + 1 + places) % NUM_SEATS
-    has_won = (state.winners >> seats.astype(jnp.uint32)) & 1 > 0
+    has_won = (winners >> seats.astype(jnp.uint32)) & 1 > 0
     alone = jnp.where(places == 0, state.winner, -1)
     return jnp.where(is_claimed, jnp.where(has_won, seats, -1), alone)
