@@ -11,11 +11,13 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from mjx import packed, tables
 
 Array = jax.Array
 
+LIGU_TILES = 17  # seven pairs and a triplet; the shape is of the 16-tile game alone
 _OFFSETS = np.array([0, 0, 0, tables.HONOUR_OFFSET], np.int32)
 
 
@@ -25,11 +27,12 @@ def suit_codes(hand: Array) -> Array:
     return codes + packed.along(_OFFSETS, codes)
 
 
-def is_win(hand: Array) -> Array:
+def is_win(hand: Array, ligu: bool = False) -> Array:
     """Tells whether a hand is sets and exactly one pair (胡牌).
 
     Args:
       hand: uint32[4] concealed tiles with the winning one; 17 - 3M of them make a win.
+      ligu: whether seven pairs and a triplet count as well; static.
 
     Returns:
       bool[].
@@ -37,22 +40,39 @@ def is_win(hand: Array) -> Array:
     entries = _wins_table()[suit_codes(hand)]
     bare = (entries >> tables.COMPLETE) & 1
     paired = (entries >> tables.COMPLETE_WITH_PAIR) & 1
-    return (jnp.sum(bare, axis=-1) == 3) & (jnp.sum(paired, axis=-1) == 1)
+    is_whole = (jnp.sum(bare, axis=-1) == 3) & (jnp.sum(paired, axis=-1) == 1)
+    return is_whole | is_ligu(hand) if ligu else is_whole
 
 
-def waits(hand: Array) -> Array:
+def is_ligu(hand: Array) -> Array:
+    """Tells whether 17 tiles are seven pairs and a triplet (嚦咕嚦咕), four of a kind two pairs.
+
+    Args:
+      hand: uint32[4] concealed tiles with the winning one.
+
+    Returns:
+      bool[]; false for any other number of tiles.
+    """
+    odd = jnp.sum(lax.population_count(hand & packed.MARKS), dtype=jnp.uint32)
+    triplets = jnp.sum(lax.population_count(packed.exactly(hand, 3)), dtype=jnp.uint32)
+    num_tiles = jnp.sum(packed.num_tiles(hand), dtype=jnp.int32)
+    return (odd == 1) & (triplets == 1) & (num_tiles == LIGU_TILES)
+
+
+def waits(hand: Array, ligu: bool = False) -> Array:
     """Finds the kinds that complete a hand (聽牌); none of which it already holds four.
 
     Args:
       hand: uint32[4], 16 - 3M concealed tiles.
+      ligu: whether seven pairs and a triplet count as well; static.
 
     Returns:
       Kind set uint32[4], empty if the hand is not ready.
     """
-    return jnp.stack(waits_of_words(tuple(hand)))
+    return jnp.stack(waits_of_words(tuple(hand), ligu))
 
 
-def waits_of_words(words: Sequence[Array]) -> tuple[Array, ...]:
+def waits_of_words(words: Sequence[Array], ligu: bool = False) -> tuple[Array, ...]:
     """Finds the waits of a hand whose four words are separate; see `waits`."""
     entries = [
         _wins_table()[packed.code(w) + offset] for w, offset in zip(words, _OFFSETS, strict=True)
@@ -70,7 +90,51 @@ def waits_of_words(words: Sequence[Array]) -> tuple[Array, ...]:
         waits.append(
             here | jnp.where(pair_elsewhere, (entry >> tables.WAITS) & all_ranks, np.uint32(0))
         )
+    if ligu:
+        waits = [wait | more for wait, more in zip(waits, _ligu_waits(words), strict=True)]
     return tuple(waits)
+
+
+def live_waits(
+    waits: Sequence[Array], own: Sequence[Array], chows: Sequence[Array], sets: Sequence[Array]
+) -> tuple[Array, ...]:
+    """Drops from waits the kinds of which the own hand and melds hold all four.
+
+    Args:
+      waits: kind set of a hand, four words.
+      own: its concealed tiles, four words.
+      chows, sets: what it laid down, four words each, as `State` keeps them.
+
+    Returns:
+      Four words of a kind set; all zero if the hand is not ready (聽).
+    """
+    alive = []
+    for wait, word, chow, form in zip(waits, own, chows, sets, strict=True):
+        kongs = (form >> 1 | form >> 2) & packed.MARKS
+        laid = chow + (chow << packed.BITS) + (chow << 2 * packed.BITS) + 4 * kongs
+        held = word + laid + 3 * (form & packed.MARKS)
+        alive.append(wait & ~packed.ranks_of(packed.at_least(held, 4)))
+    return tuple(alive)
+
+
+def _ligu_waits(words: Sequence[Array]) -> list[Array]:
+    """Finds the kinds that make sixteen tiles seven pairs and a triplet: uint32 of nine bits each.
+
+    One more tile must leave a single odd count, the triplet. So all counts are even, and any pair
+    may grow; or two are odd, and one of them is made even beside the other, a triplet.
+    """
+    odd = [word & packed.MARKS for word in words]
+    triplets = [packed.exactly(word, 3) for word in words]
+    num_odd = sum(lax.population_count(marks) for marks in odd)
+    num_triplets = sum(lax.population_count(marks) for marks in triplets)
+    is_whole = sum(packed.num_tiles(word) for word in words) == LIGU_TILES - 1
+    waits = []
+    for word, odds, threes in zip(words, odd, triplets, strict=True):
+        beside = jnp.where(num_triplets == 2, odds, jnp.where(num_triplets == 1, odds & ~threes, 0))
+        marks = jnp.where(num_odd == 0, packed.exactly(word, 2), 0)
+        marks = jnp.where(num_odd == 2, beside, marks)
+        waits.append(jnp.where(is_whole, packed.ranks_of(marks), 0))
+    return waits
 
 
 @functools.cache

@@ -72,6 +72,11 @@ def at_least(word: Array, n: int) -> Array:
     return held & MARKS
 
 
+def exactly(word: Array, n: int) -> Array:
+    """Marks the ranks held exactly n times, n from 1 to 3."""
+    return at_least(word, n) & ~at_least(word, n + 1)
+
+
 def mark_in(marks: Array, kind: Array) -> Array:
     """Tells whether a suit's marks hold a kind: bool."""
     return ((marks >> shift_of(kind)) & 1) > 0

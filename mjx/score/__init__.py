@@ -3,7 +3,7 @@
 from mjx.score.items import ITEMS, NAMES, NUM_ITEMS, Name
 from mjx.score.payments import Result, payments, points, result_of, settle
 from mjx.score.tai import tai, total
-from mjx.score.win import Win, win_of
+from mjx.score.win import Win, win_if, win_of
 
 __all__ = [
     "ITEMS",
@@ -18,5 +18,6 @@ __all__ = [
     "settle",
     "tai",
     "total",
+    "win_if",
     "win_of",
 ]

@@ -78,7 +78,7 @@ def result_of(state: State, rules: Rules) -> Result:
         winner, win = state.winner, win_of(state, rules)
     else:
         winner = _winners(state, state.winners, is_claimed)
-        win = jax.vmap(lambda seat: win_of(state, rules, seat))(winner)
+        win = jax.vmap(lambda seat: win_of(state.replace(winner=seat), rules))(winner)
     return Result(
         win=win,
         is_won=is_won,

@@ -18,7 +18,7 @@ from jax import lax
 
 from mjx import hand, packed, tables
 from mjx.rules import Rules
-from mjx.score import ligu, shapes
+from mjx.score import shapes
 from mjx.score.items import ITEMS
 from mjx.score.win import Win
 from mjx.stage import stage
@@ -294,7 +294,7 @@ def _or_ligu(of_sets: Items, facts: _Facts, rules: Rules) -> Items:
     """Puts seven pairs and a triplet in the place of what pays less; a tie goes to the sets."""
     tai_of_sets = functools.reduce(jnp.add, of_sets.values())
     pays_more = ~hand.is_win(facts.tiles) | (tai_of_sets < rules.ligu)
-    takes = ligu.is_ligu(facts.tiles) & pays_more
+    takes = hand.is_ligu(facts.tiles) & pays_more
     items = {item: jnp.where(takes, 0, value) for item, value in of_sets.items()}
     return items | {"ligu": _count(takes, rules.ligu)}
 
@@ -330,10 +330,7 @@ def num_waits(win: Win, rules: Rules) -> Array:
     kongs = (win.sets >> 1 | win.sets >> 2) & packed.MARKS
     held = win.hand + chows + 3 * pongs + 4 * kongs
     four = packed.ranks_of(packed.at_least(held, 4))
-    waits = hand.waits(win.hand)
-    if _knows_ligu(rules):
-        waits |= ligu.waits(win.hand)
-    return _num_marks(waits & ~four)
+    return _num_marks(hand.waits(win.hand, ligu=_knows_ligu(rules)) & ~four)
 
 
 def _knows_ligu(rules: Rules) -> bool:

@@ -14,7 +14,7 @@ from flax import struct
 from mjx import packed, tiles
 from mjx.rules import Rules
 from mjx.seats import NUM_SEATS, SeatHands
-from mjx.state import FOUR_KONGS, ON_DISCARD, ROBBED_KONG, SELF_DRAW, State, drawable
+from mjx.state import FOUR_KONGS, ROBBED_KONG, SELF_DRAW, State, drawable
 
 Array = jax.Array
 
@@ -42,44 +42,69 @@ class Win(struct.PyTreeNode):
     special: Array | None = None  # int32[]    an ending of FOUR_KONGS and up, which counts alone
 
 
-def win_of(state: State, rules: Rules, winner: Array | None = None) -> Win:
+def win_of(state: State, rules: Rules) -> Win:
     """Reads the won hand off a finished state.
 
     Args:
       state: a state that ended in a win; of any other the result means nothing, but is harmless.
       rules: the options.
-      winner: int32[] one of several winners; `state.winner` by default.
 
     Returns:
-      The win of the winner.
+      The win of `state.winner`.
     """
-    winner = jnp.clip(state.winner if winner is None else winner, 0, NUM_SEATS - 1)
+    winner = jnp.clip(state.winner, 0, NUM_SEATS - 1)
     self_draw = state.ending == SELF_DRAW
-    kind = jnp.clip(jnp.where(self_draw, state.drawn, state.pending), 0, tiles.NUM_KINDS - 1)
+    kind = jnp.where(self_draw, state.drawn, state.pending)
+    return win_if(state, winner, kind, self_draw, state.ending == ROBBED_KONG, rules)
+
+
+def win_if(
+    state: State,
+    seat: Array,
+    kind: Array,
+    self_draw: bool | Array,
+    robbed_kong: bool | Array,
+    rules: Rules,
+) -> Win:
+    """Describes a win that is made, or would be.
+
+    Args:
+      state: the table when the winning tile is drawn, discarded or added to a pong.
+      seat: int32[] who wins.
+      kind: int32[] with which tile.
+      self_draw, robbed_kong: bool[] how; neither, by a discard.
+      rules: the options.
+
+    Returns:
+      The win; it means nothing if the hand is not complete, but is harmless.
+    """
+    kind = jnp.clip(kind, 0, tiles.NUM_KINDS - 1)
+    self_draw, robbed_kong = jnp.asarray(self_draw), jnp.asarray(robbed_kong)
     drawn = jnp.where(self_draw, packed.tile(kind), jnp.uint32(0))
-    place = (winner - state.dealer) % NUM_SEATS
+    place = (seat - state.dealer) % NUM_SEATS
     no_melds = _any_tiles(state.chows) | _any_tiles(state.sets) == 0
-    own_draws = _num_own_draws(state, winner, place, rules)
+    own_draws = _num_own_draws(state, seat, place, rules)
     is_first = self_draw & no_melds & (own_draws == 1)
+    special = None
+    if has_special_endings(rules):
+        special = jnp.where(state.ending >= FOUR_KONGS, state.ending, 0)
     return Win(
-        hand=jnp.stack(state.hands.row(winner)) - packed.in_suit(packed.suit_of(kind), drawn),
-        chows=jnp.stack(state.chows.row(winner)),
-        sets=jnp.stack(state.sets.row(winner)),
+        hand=jnp.stack(state.hands.row(seat)) - packed.in_suit(packed.suit_of(kind), drawn),
+        chows=jnp.stack(state.chows.row(seat)),
+        sets=jnp.stack(state.sets.row(seat)),
         kind=kind,
         self_draw=self_draw,
-        robbed_kong=state.ending == ROBBED_KONG,
+        robbed_kong=robbed_kong,
         last_tile=drawable(state, rules) == 0,
         replacement=state.replacement,
         heavenly=is_first & (place == 0),
         earthly=is_first & (place > 0),
-        human=(state.ending == ON_DISCARD) & no_melds & (own_draws == 0),
+        human=~self_draw & ~robbed_kong & no_melds & (own_draws == 0),
         seat_wind=place,
         round_wind=state.round_wind,
-        ready=None if state.ready is None else _declared(state.ready, winner),
-        flowers=None if state.flowers is None else _bits(state.flowers, 8 * winner, 8),
-        special=jnp.where(state.ending >= FOUR_KONGS, state.ending, 0)
-        if has_special_endings(rules)
-        else None,
+        ready=None if state.ready is None else _declared(state.ready, seat),
+        flowers=None if state.flowers is None else _bits(state.flowers, 8 * seat, 8),
+        special=special,
     )
 
 
