@@ -1,7 +1,7 @@
 """The rules of one table: a frozen, hashable value, static under jit.
 
 Every field is named in `docs/rules.md`. A tai of 0 removes the item: nothing is replaced or
-excluded by it. Fields whose behaviour is not built yet refuse any value but the default.
+excluded by it.
 """
 
 import dataclasses
@@ -18,7 +18,6 @@ class Rules:
 
     Raises:
       ValueError: a value outside its field's range.
-      NotImplementedError: a value whose behaviour is not built yet.
     """
 
     hand_tiles: int = 16  # 13 plays four sets and a pair
@@ -96,24 +95,12 @@ class Rules:
         return self.tianting > 0 or self.diting > 0
 
     def __post_init__(self) -> None:
-        """Refuses values that are out of range or not built yet."""
+        """Refuses values that are out of range."""
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             _check(field.name, value, field.default)
-            if field.name in _NOT_BUILT and value != field.default:
-                raise NotImplementedError(
-                    f"Rules.{field.name}={value!r} is not built yet; only {field.default!r} is."
-                )
 
 
-# Fields that still wait for their behaviour.
-_NOT_BUILT = frozenset(
-    [
-        "flower",
-        "flower_kong",
-        "flower_kong_excludes_own",
-    ]
-)
 _CHOICES = {
     "hand_tiles": (16, 13),
     "n_flowers": (0, 8),

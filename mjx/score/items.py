@@ -47,6 +47,15 @@ NAMES = {
     "tianhu": Name("heavenly hand", "天胡"),
     "dihu": Name("earthly hand", "地胡"),
     "renhu": Name("human hand", "人胡"),
+    "tianting": Name("declared ready at the deal", "天聽"),
+    "diting": Name("declared ready with the first discard", "地聽"),
+    "sigangpai": Name("four kongs", "四槓牌"),
+    "ligu": Name("seven pairs and a triplet", "嚦咕嚦咕"),
+    "flower": Name("own flowers", "花牌"),
+    "flower_kong_season": Name("all four seasons", "四季花槓"),
+    "flower_kong_plant": Name("all four plants", "四君子花槓"),
+    "baxian": Name("all eight flowers", "八仙過海"),
+    "qiqiangyi": Name("seven flowers rob the eighth", "七搶一"),
 }
 ITEMS = tuple(NAMES)
 NUM_ITEMS = len(ITEMS)

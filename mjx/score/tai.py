@@ -1,8 +1,9 @@
 """The tai of a won hand (台數), item by item or in all.
 
-Suits, honours and the situation are read off tile counts and melds. Only pinghu, concealed
-triplets, pengpenghu and duting depend on how the concealed tiles are split: their best reading
-comes from the tables of `mjx.score.shapes`.
+Suits, honours, flowers and the situation are read off tile counts and melds. Only pinghu,
+concealed triplets, pengpenghu and duting depend on how the concealed tiles are split: their best
+reading comes from the tables of `mjx.score.shapes`. Items that a table does not know are left out
+when a function is compiled.
 
 S = 4 suits.
 """
@@ -21,7 +22,17 @@ from mjx.score import shapes
 from mjx.score.items import ITEMS
 from mjx.score.win import Win
 from mjx.stage import stage
-from mjx.state import AFTER_OPEN_KONG, AFTER_OWN_KONG, CONCEALED_KONG, KONG, PONG
+from mjx.state import (
+    AFTER_FLOWER,
+    AFTER_OPEN_KONG,
+    AFTER_OWN_KONG,
+    CONCEALED_KONG,
+    EIGHT_FLOWERS,
+    EIGHTH_FLOWER_ROBBED,
+    FOUR_KONGS,
+    KONG,
+    PONG,
+)
 
 Array = jax.Array
 Items = dict[str, Array]  # id to int32[] tai
@@ -69,14 +80,14 @@ def tai(win: Win, rules: Rules) -> Array:
     """Scores a won hand, without the dealer's items.
 
     Args:
-      win: the hand; with its winning tile it must be complete.
+      win: the hand; with its winning tile it must be complete, but for a special ending.
       rules: the options.
 
     Returns:
-      int8[NUM_ITEMS] tai by item, in the order of `ITEMS`; zero where an item does not count.
+      int16[NUM_ITEMS] tai by item, in the order of `ITEMS`; zero where an item does not count.
     """
     items = _items(win, rules)
-    return jnp.stack([items[item] for item in ITEMS]).astype(jnp.int8)
+    return jnp.stack([items.get(item, jnp.int32(0)) for item in ITEMS]).astype(jnp.int16)
 
 
 def total(win: Win, rules: Rules) -> Array:
@@ -86,12 +97,17 @@ def total(win: Win, rules: Rules) -> Array:
 
 
 def _items(win: Win, rules: Rules) -> Items:
-    """Scores all items, exclusions included."""
+    """Scores all items that the table knows, exclusions included."""
     facts = _facts(win)
     situation = _situation(win, facts, rules)
     honours, suits = _honours(win, facts, rules), _suits(facts, rules)
-    reading = _reading(win, facts, situation, suits, rules)
-    return situation | honours | suits | reading
+    of_sets = honours | _reading(win, facts, situation, suits, rules)
+    if _knows_ligu(rules):
+        of_sets = _or_ligu(of_sets, facts, rules)
+    items = situation | suits | of_sets
+    if win.flowers is not None:
+        items |= _flowers(win.flowers, win.seat_wind, rules)
+    return items if win.special is None else _or_special(items, win.special, rules)
 
 
 def _count(cond: Array, value: int) -> Array:
@@ -136,9 +152,15 @@ def _situation(win: Win, facts: _Facts, rules: Rules) -> Items:
     earthly = win.earthly & (rules.dihu > 0)
     human = win.human & (rules.renhu > 0)
     first_draw = heavenly | earthly
-    buqiu = facts.is_concealed & self_draw & (rules.menqing_zimo > 0)
-    is_exposed = (facts.num_melds == tables.MAX_SETS) & (facts.concealed_kongs == 0)
+    can_menqing = facts.is_concealed & ~first_draw
+    ready = _ready(win, rules)
+    for item in ready.values():
+        can_menqing &= item == 0
+    buqiu = can_menqing & self_draw & (rules.menqing_zimo > 0)
+    is_exposed = (facts.num_melds == rules.num_sets) & (facts.concealed_kongs == 0)
     after_kong = win.replacement == AFTER_OWN_KONG
+    if win.flowers is not None:
+        after_kong |= win.replacement == AFTER_FLOWER
     if rules.open_kong_gangkai:
         after_kong |= win.replacement == AFTER_OPEN_KONG
     gangkai = self_draw & after_kong & ~heavenly
@@ -146,8 +168,8 @@ def _situation(win: Win, facts: _Facts, rules: Rules) -> Items:
         gangkai &= ~win.last_tile
     return {
         "zimo": _count(self_draw & ~buqiu & ~first_draw, 1),
-        "menqing": _count(facts.is_concealed & ~buqiu & ~first_draw & ~human, 1),
-        "menqing_zimo": _count(buqiu & ~first_draw, rules.menqing_zimo),
+        "menqing": _count(can_menqing & ~buqiu & ~human, 1),
+        "menqing_zimo": _count(buqiu, rules.menqing_zimo),
         "quanqiu": _count(is_exposed & on_claim, rules.quanqiu),
         "banqiu": _count(is_exposed & self_draw, rules.banqiu),
         "qianggang": _count(win.robbed_kong, 1),
@@ -157,7 +179,16 @@ def _situation(win: Win, facts: _Facts, rules: Rules) -> Items:
         "tianhu": _count(heavenly, rules.tianhu),
         "dihu": _count(earthly, rules.dihu),
         "renhu": _count(human, rules.renhu),
+        **ready,
     }
+
+
+def _ready(win: Win, rules: Rules) -> Items:
+    """Scores a hand that was declared ready; only the items that the table knows."""
+    if win.ready is None:
+        return {}
+    items = {"tianting": (1, rules.tianting), "diting": (2, rules.diting)}
+    return {item: _count(win.ready == code, n) for item, (code, n) in items.items() if n}
 
 
 def _honours(win: Win, facts: _Facts, rules: Rules) -> Items:
@@ -195,7 +226,7 @@ def _suits(facts: _Facts, rules: Rules) -> Items:
 
 def _reading(win: Win, facts: _Facts, situation: Items, suits: Items, rules: Rules) -> Items:
     """Scores the items that depend on the reading, by the best one."""
-    single_wait = num_waits(win) == 1
+    single_wait = num_waits(win, rules) == 1
     can_duting = single_wait & (situation["tianhu"] == 0)
     if rules.quanqiu_excludes_duting:
         can_duting &= situation["quanqiu"] == 0
@@ -204,12 +235,14 @@ def _reading(win: Win, facts: _Facts, situation: Items, suits: Items, rules: Rul
         can_pinghu &= ~facts.is_concealed
     if not rules.pinghu_on_rob_kong:
         can_pinghu &= ~win.robbed_kong
+    if win.flowers is not None:
+        can_pinghu &= win.flowers == 0
     can_pengpeng = ~facts.has_chows
     if rules.ziyise_excludes_pengpeng:
         can_pengpeng &= suits["ziyise"] == 0
 
     at_best = _triplets(win, facts)
-    wanted = tables.MAX_SETS - facts.num_melds
+    wanted = rules.num_sets - facts.num_melds
 
     def worth(most: Array, lost: Array | int, extra: Array | int) -> Array:
         """Values the reading with so many triplets, `lost` of them not concealed: int32[]."""
@@ -257,14 +290,52 @@ def _triplets(win: Win, facts: _Facts) -> _Triplets:
     )
 
 
-def num_waits(win: Win) -> Array:
+def _or_ligu(of_sets: Items, facts: _Facts, rules: Rules) -> Items:
+    """Puts seven pairs and a triplet in the place of what pays less; a tie goes to the sets."""
+    tai_of_sets = functools.reduce(jnp.add, of_sets.values())
+    pays_more = ~hand.is_win(facts.tiles) | (tai_of_sets < rules.ligu)
+    takes = hand.is_ligu(facts.tiles) & pays_more
+    items = {item: jnp.where(takes, 0, value) for item, value in of_sets.items()}
+    return items | {"ligu": _count(takes, rules.ligu)}
+
+
+def _flowers(flowers: Array, seat_wind: Array, rules: Rules) -> Items:
+    """Scores the own flowers and the sets of four."""
+    items = {"flower": jnp.int32(0)}
+    for item, first in (("flower_kong_season", 0), ("flower_kong_plant", 4)):
+        four = (flowers >> first) & 0xF
+        is_set = four == 0xF
+        is_counted = (four >> seat_wind.astype(jnp.uint32)) & 1 > 0
+        if rules.flower_kong_excludes_own and rules.flower_kong > 0:
+            is_counted &= ~is_set
+        items["flower"] += _count(is_counted, rules.flower)
+        items[item] = _count(is_set, rules.flower_kong)
+    return items
+
+
+def _or_special(items: Items, special: Array, rules: Rules) -> Items:
+    """Scores a win that needs no complete hand: its one item instead of all others."""
+    items = {item: jnp.where(special == 0, value, 0) for item, value in items.items()}
+    return items | {
+        "sigangpai": _count(special == FOUR_KONGS, rules.sigangpai),
+        "baxian": _count(special == EIGHT_FLOWERS, rules.baxian),
+        "qiqiangyi": _count(special == EIGHTH_FLOWER_ROBBED, rules.qiqiangyi),
+    }
+
+
+def num_waits(win: Win, rules: Rules) -> Array:
     """Counts the kinds that the hand waited for, but for those it holds four of itself: int32[]."""
     chows = win.chows + (win.chows << packed.BITS) + (win.chows << 2 * packed.BITS)
     pongs = win.sets & packed.MARKS
     kongs = (win.sets >> 1 | win.sets >> 2) & packed.MARKS
     held = win.hand + chows + 3 * pongs + 4 * kongs
     four = packed.ranks_of(packed.at_least(held, 4))
-    return _num_marks(hand.waits(win.hand) & ~four)
+    return _num_marks(hand.waits(win.hand, ligu=_knows_ligu(rules)) & ~four)
+
+
+def _knows_ligu(rules: Rules) -> bool:
+    """Tells whether 17 tiles may be seven pairs and a triplet; fewer never are."""
+    return rules.ligu > 0 and rules.num_sets == tables.MAX_SETS
 
 
 @functools.cache

@@ -8,12 +8,13 @@ import operator
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import struct
 
 from mjx import packed, tiles
 from mjx.rules import Rules
 from mjx.seats import NUM_SEATS, SeatHands
-from mjx.state import ROBBED_KONG, SELF_DRAW, State, drawable, seat_wind
+from mjx.state import FOUR_KONGS, ROBBED_KONG, SELF_DRAW, State, drawable, seat_wind
 
 Array = jax.Array
 
@@ -28,12 +29,17 @@ class Win(struct.PyTreeNode):
     self_draw: Array  # bool[]
     robbed_kong: Array  # bool[]
     last_tile: Array  # bool[]     nothing drawable was left
-    replacement: Array  # int32[]    PLAIN_DRAW, AFTER_OWN_KONG or AFTER_OPEN_KONG
+    replacement: Array  # int32[]    PLAIN_DRAW, AFTER_OWN_KONG, AFTER_OPEN_KONG, AFTER_FLOWER
     heavenly: Array  # bool[]     the dealer's dealt hand
     earthly: Array  # bool[]     the first own draw, before any meld
     human: Array  # bool[]     a discard before the first own draw and before any meld
     seat_wind: Array  # int32[]    0-3 for E S W N
     round_wind: Array  # int32[]    0-3 for E S W N
+
+    # What only some tables need: None where the rules do without, and then nothing is scored.
+    ready: Array | None = None  # int32[]    declared ready: 0 not, 1 at the deal, 2 at a discard
+    flowers: Array | None = None  # uint32[]   exposed, bit = flower - 1
+    special: Array | None = None  # int32[]    an ending of FOUR_KONGS and up, which counts alone
 
 
 def win_of(state: State, rules: Rules) -> Win:
@@ -62,9 +68,6 @@ def win_if(
 ) -> Win:
     """Describes a win that is made, or would be.
 
-    While nothing is melded turns go round strictly, so the number of draws says whose first one
-    is still to come, and the first draws need no memory of their own.
-
     Args:
       state: the table when the winning tile is drawn, discarded or added to a pong.
       seat: int32[] who wins.
@@ -80,7 +83,11 @@ def win_if(
     drawn = jnp.where(self_draw, packed.tile(kind), jnp.uint32(0))
     place = (seat - state.dealer) % NUM_SEATS
     no_melds = _any_tiles(state.chows) | _any_tiles(state.sets) == 0
-    draws = state.head - rules.num_dealt
+    own_draws = _num_own_draws(state, seat, place, rules)
+    is_first = self_draw & no_melds & (own_draws == 1)
+    special = None
+    if has_special_endings(rules):
+        special = jnp.where(state.ending >= FOUR_KONGS, state.ending, 0)
     return Win(
         hand=jnp.stack(state.hands.row(seat)) - packed.in_suit(packed.suit_of(kind), drawn),
         chows=jnp.stack(state.chows.row(seat)),
@@ -90,12 +97,44 @@ def win_if(
         robbed_kong=robbed_kong,
         last_tile=drawable(state, rules) == 0,
         replacement=state.replacement,
-        heavenly=self_draw & no_melds & (place == 0) & (draws == 0),
-        earthly=self_draw & no_melds & (place > 0) & (draws == place),
-        human=~self_draw & ~robbed_kong & no_melds & (place > draws),
+        heavenly=is_first & (place == 0),
+        earthly=is_first & (place > 0),
+        human=~self_draw & ~robbed_kong & no_melds & (own_draws == 0),
         seat_wind=seat_wind(state, seat, rules),
         round_wind=state.round_wind,
+        ready=None if state.ready is None else _declared(state.ready, seat),
+        flowers=None if state.flowers is None else _bits(state.flowers, 8 * seat, 8),
+        special=special,
     )
+
+
+def has_special_endings(rules: Rules) -> bool:
+    """Tells whether a hand may be won that is not complete."""
+    of_flowers = rules.n_flowers > 0 and (rules.baxian > 0 or rules.qiqiangyi > 0)
+    return rules.sigangpai > 0 or of_flowers
+
+
+def _num_own_draws(state: State, seat: Array, place: Array, rules: Rules) -> Array:
+    """Counts the plain draws of a seat, the dealer's last dealt tile included: int32[].
+
+    True while nothing is melded: turns go round strictly until then, so the tiles gone from the
+    head tell it, and the first draws need no memory of their own. A replacement is no new draw.
+    """
+    if state.sub_draws is not None:
+        return _bits(state.sub_draws, 8 * seat, 8).astype(jnp.int32) + (place == 0)
+    draws = state.head - rules.num_dealt
+    return (draws + NUM_SEATS - place) >> 2  # a round of four seats
+
+
+def _declared(ready: Array, seat: Array) -> Array:
+    """Reads what a seat has declared, by the code of `Win.ready`: int32[]."""
+    at_deal, at_discard = _bits(ready, seat, 1), _bits(ready, NUM_SEATS + seat, 1)
+    return (at_deal + 2 * at_discard).astype(jnp.int32)
+
+
+def _bits(word: Array, first: Array, number: int) -> Array:
+    """Cuts a few bits out of a word: uint32[]."""
+    return (word >> first.astype(jnp.uint32)) & np.uint32((1 << number) - 1)
 
 
 def _any_tiles(hands: SeatHands) -> Array:
