@@ -148,7 +148,7 @@ def test_scores_are_the_sums_of_rewards_over_whole_matches():
             points = played.rewards[t, lane]
             scores += points
             if played.terminated[t, lane]:
-                table, reached = table.after(np.flatnonzero(points > 0)), scores.copy()
+                table, reached = table.after(list(np.flatnonzero(points > 0))), scores.copy()
                 if table.is_over:
                     finished += 1
                     table, scores = Match(), np.zeros(4)

@@ -90,10 +90,10 @@ def flower_scenes():
         "eighth robbed": scripted_hand(
             flower_wall(["", SEVEN, "", ""], "9s N f8", twos), "0:9s 1:N", FLOWERS
         ),
-        # Seat 1 passes a win, and then seat 2 draws the flower that it may not take.
+        # Seat 3 passes a win, and then seat 1 draws the flower that it may not take.
         "locked with seven": scripted_hand(
-            flower_wall(["", SEVEN + "123456789m", "", ""], "F C f8", "123p 123s F"),
-            "0:F 1:pass",
+            flower_wall(["", "", "", SEVEN + "123456789m"], "F f8", "123p 123s F"),
+            "0:F 3:pass",
             FLOWERS,
         ),
     }
@@ -119,7 +119,8 @@ def test_scripted_flowers():
         assert (games[name].winner, games[name].tai_items) == (1, {"qiqiangyi": 8})
         assert np.argmin(games[name].rewards) == seat
     locked = games["locked with seven"]
-    assert sum(map(len, locked.flowers)) == 8 and locked.tai_items == {}
+    assert locked.flowers[1] == [8] and len(locked.flowers[3]) == 7
+    assert "qiqiangyi" not in locked.tai_items
 
 
 def test_an_item_without_tai_does_not_end_the_hand():
