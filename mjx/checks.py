@@ -56,7 +56,7 @@ def check_modes(
     if rules.seat_wind_mode == "wall_break" and dice_sum is None:
         raise ValueError('Rules(seat_wind_mode="wall_break") needs a dice_sum of 3 to 18.')
     if scores is not None:
-        dtype = getattr(scores, "dtype", np.asarray(scores).dtype)
+        dtype = jnp.asarray(scores).dtype
         if np.shape(scores) != (NUM_SEATS,) or not jnp.issubdtype(dtype, jnp.integer):
             raise ValueError(f"scores are {NUM_SEATS} whole numbers, not {scores}.")
     check_numbers(

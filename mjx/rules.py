@@ -111,7 +111,9 @@ _CHOICES = {
     "swap_calling": ("none", "same", "same_and_suji"),
 }
 _MAY_BE_NONE = ("tai_cap", "streak_cap")
-_HIGHEST = {"reserve": 71, "base": 100_000, "unit": 100_000}  # payments stay exact in float32
+# All tiles left after a deal of 16, with flowers once these are replaced; 13 leave more. Payments
+# stay exact in float32.
+_HIGHEST = {"reserve": 71, "base": 100_000, "unit": 100_000}
 
 
 def _check(name: str, value: object, default: object) -> None:
