@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mjx.rules import DEFAULT, Rules
+from mjx.rules import DEFAULT, PRESETS, Rules
 from mjx.score.payments import ALL_PAY, payments
+from tests.oracle.rules import PRESETS as REFERENCE_PRESETS
 from tests.oracle.rules import Rules as Reference
 
 FIELDS = {field.name: field.default for field in dataclasses.fields(Rules)}
@@ -29,7 +30,9 @@ BUILT = {
     *("reserve", "base", "unit", "tai_cap", "streak_cap", "open_kong_gangkai", "ziyise"),
     *("ziyise_excludes_pengpeng", "xiaosixi_excludes_winds", "quanqiu", "banqiu", "hedi"),
     *("quanqiu_excludes_duting", "haidi_stacks_gangkai", "menqing_zimo", "pinghu_with_menqing"),
-    *("pinghu_on_rob_kong", "tianhu", "dihu", "renhu"),
+    *("pinghu_on_rob_kong", "tianhu", "dihu", "renhu", "min_tai", "multi_ron", "guoshui"),
+    *("swap_calling", "forbid_upstream_kong", "open_kong_win", "tail_no_calls", "tianting"),
+    *("diting", "ligu", "sigangpai"),
 }
 
 
@@ -73,7 +76,7 @@ def test_choice_out_of_range_is_refused(name, value):
         Rules(**{name: value})
 
 
-@pytest.mark.parametrize("name", WORDS)
+@pytest.mark.parametrize("name", sorted(set(WORDS) - BUILT))
 def test_every_other_choice_is_known(name):
     for value in WORDS[name][1:]:
         with pytest.raises(NotImplementedError, match=name):
@@ -104,6 +107,12 @@ def test_number_out_of_range_or_of_another_type_is_refused(name):
 def test_ends_of_a_range_are_allowed(name):
     for value in (0, HIGHEST.get(name, 100)):
         assert getattr(Rules(**{name: value}), name) == value
+
+
+def test_presets_are_those_of_the_reference():
+    for name, rules in PRESETS.items():
+        if name != "thirteen":
+            assert dataclasses.asdict(rules) == dataclasses.asdict(REFERENCE_PRESETS[name]), name
 
 
 def test_unknown_field_and_change_are_refused():
