@@ -218,3 +218,38 @@ def test_table_of_wins_has_its_size():
     assert table.shape == (5**9 + 5**7,) and table.dtype == np.uint32
     assert table is tables.wins()
     assert table[0] & 1 and table[0] >> 1 & 1 == 0  # nothing is complete without a pair
+
+
+def test_ligu_is_seven_pairs_and_a_triplet():
+    """Sixteen tiles near that shape: what completes them, and whether it does."""
+    rng = random.Random(3)
+    hands = []
+    for _ in range(400):
+        kinds = rng.sample(range(34), 8)
+        counts = [0] * 34
+        for kind, copies in zip(kinds, [3, *[2] * 7], strict=True):
+            counts[kind] += copies
+        for _ in range(rng.randrange(3)):  # a pair becomes the fourth tile and more of others
+            taken, given = rng.choice(kinds), rng.choice(kinds)
+            if counts[taken] >= 2 and counts[given] <= 2:
+                counts[taken] -= 2
+                counts[given] += 2
+        counts[rng.choice([kind for kind in range(34) if counts[kind]])] -= 1
+        hands.append(counts)
+    found = jax.jit(jax.vmap(lambda h: packed.kinds_to_bools(hand.waits(h, ligu=True))))(
+        packed_rows(hands)
+    )
+    wanted = [oracle.waits(counts, 0, [0] * 34, ligu=True) for counts in hands]
+    assert [set(np.flatnonzero(row)) for row in np.asarray(found)[: len(hands)]] == wanted
+    assert sum(map(bool, wanted)) > 200 and sum(len(kinds) > 2 for kinds in wanted) > 20
+    whole = [[n + (kind == extra) for kind, n in enumerate(counts)] for counts in hands
+             for extra in rng.sample([k for k in range(34) if counts[k] < 4], 3)]  # fmt: skip
+    whole += [
+        [n + (kind == max(waits)) for kind, n in enumerate(counts)]
+        for counts, waits in zip(hands, wanted, strict=True)
+        if waits
+    ]
+    found = jax.jit(jax.vmap(lambda h: hand.is_win(h, ligu=True)))(packed_rows(whole))
+    expected = [oracle.is_win(counts, 0, ligu=True) for counts in whole]
+    assert list(np.asarray(found)[: len(whole)]) == expected
+    assert 200 < sum(expected) < len(expected)
