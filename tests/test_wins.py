@@ -23,10 +23,10 @@ FLOW = {
 
 def test_every_item_occurs_and_agrees():
     seen = wins.run_block(1, 4000)
-    assert min(seen[item] for item in ITEMS) >= 5, seen
+    assert min(seen[item] for item in ITEMS) >= 3, seen
 
 
-@pytest.mark.parametrize("seed", [0, *range(3, 24, 2)])
+@pytest.mark.parametrize("seed", [0, *range(3, 25, 2)])
 def test_random_tables_agree(seed):
     seen = wins.run_block(seed, 500)
     assert len(+seen) > 20
