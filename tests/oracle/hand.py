@@ -5,15 +5,18 @@ melded. A complete hand has `num_sets` sets (five, in the 16-tile game) and a pa
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from itertools import product
 
-from tests.oracle.tiles import FIRST_HONOR, NUM_COPIES, NUM_KINDS, starts_chow
+from tests.oracle.tiles import NUM_COPIES, NUM_KINDS, starts_chow
 
 Group = tuple[str, int]  # ("chow", lowest kind) or ("pong", kind)
 Decomposition = tuple[int, tuple[Group, ...]]  # the pair's kind, then the sets
 
 _FAR = 99
+
+# The hands of a long run share most of their parts; a bound keeps the memory small.
+_remember = lru_cache(maxsize=1 << 17)
 
 
 def is_win(counts: Sequence[int], num_melds: int, *, num_sets: int = 5, ligu: bool = False) -> bool:
@@ -33,13 +36,9 @@ def is_win(counts: Sequence[int], num_melds: int, *, num_sets: int = 5, ligu: bo
         return False
     if ligu and num_melds == 0 and is_ligu(counts):
         return True
-    for pair in range(NUM_KINDS):
-        if counts[pair] >= 2:
-            rest = list(counts)
-            rest[pair] -= 2
-            if _splits(rest, 0):
-                return True
-    return False
+    parts = _parts(counts)
+    # Sets cannot mix suits: the pair is in the one part that has two tiles too many.
+    return sorted(sum(part) % 3 for part in parts) == [0, 0, 0, 2] and all(map(_splits, parts))
 
 
 def is_ligu(counts: Sequence[int]) -> bool:
@@ -68,6 +67,14 @@ def waits(
     Returns:
       The set W of section 6; tiles seen elsewhere do not shrink it.
     """
+    return set(_waits(tuple(counts), num_melds, tuple(meld_counts), num_sets, ligu))
+
+
+@_remember
+def _waits(
+    counts: tuple[int, ...], num_melds: int, meld_counts: tuple[int, ...], num_sets: int, ligu: bool
+) -> frozenset[int]:
+    """Tries every kind; see `waits`."""
     found = set()
     for kind in range(NUM_KINDS):
         if counts[kind] + meld_counts[kind] < NUM_COPIES:
@@ -75,7 +82,7 @@ def waits(
             more[kind] += 1
             if is_win(more, num_melds, num_sets=num_sets, ligu=ligu):
                 found.add(kind)
-    return found
+    return frozenset(found)
 
 
 def decompositions(counts: Sequence[int], num_groups: int) -> list[Decomposition]:
@@ -90,13 +97,19 @@ def decompositions(counts: Sequence[int], num_groups: int) -> list[Decomposition
     """
     if sum(counts) != 3 * num_groups + 2:
         return []
+    return list(_decompositions(tuple(counts)))
+
+
+@_remember
+def _decompositions(counts: tuple[int, ...]) -> tuple[Decomposition, ...]:
+    """Tries every pair; see `decompositions`."""
     found = []
     for pair in range(NUM_KINDS):
         if counts[pair] >= 2:
             rest = list(counts)
             rest[pair] -= 2
             found += [(pair, groups) for groups in _all_splits(rest, 0)]
-    return found
+    return tuple(found)
 
 
 def deficiency(counts: Sequence[int], num_melds: int, *, num_sets: int = 5) -> int:
@@ -108,9 +121,9 @@ def deficiency(counts: Sequence[int], num_melds: int, *, num_sets: int = 5) -> i
     combined by trying every way to share those out.
     """
     num_groups = num_sets - num_melds
-    parts = [_run_costs(tuple(counts[9 * suit : 9 * suit + 9]), 0, 0) for suit in range(3)]
-    parts.append(_honor_costs(tuple(counts[FIRST_HONOR:])))
-    best = _join(_join(parts[0], parts[1]), _join(parts[2], parts[3]))
+    *suits, honors = _parts(counts)
+    one, two, three = (_run_costs(suit, 0, 0) for suit in suits)
+    best = _join(_join(one, two), _join(three, _honor_costs(honors)))
     return best[2 * num_groups + 1]
 
 
@@ -160,21 +173,30 @@ def _reaches(
     )
 
 
-def _splits(counts: list[int], kind: int) -> bool:
-    """Tells whether tiles, none below `kind`, split into sets; leaves `counts` as it was."""
-    while kind < NUM_KINDS and counts[kind] == 0:
-        kind += 1
-    if kind == NUM_KINDS:
+def _parts(counts: Sequence[int]) -> list[tuple[int, ...]]:
+    """Takes the counts of a hand apart: nine kinds of each suit, and seven honors."""
+    return [tuple(counts[start : start + 9]) for start in range(0, NUM_KINDS, 9)]
+
+
+@_remember
+def _splits(part: tuple[int, ...]) -> bool:
+    """Tells whether the tiles of a part split into sets, and a pair if they are two too many."""
+    if sum(part) % 3 == 2:
+        pairs = [kind for kind, copies in enumerate(part) if copies >= 2]
+        return any(_splits(_without(part, (kind, kind))) for kind in pairs)
+    if not any(part):
         return True
-    for _, tiles in _groups_at(counts, kind):
-        for tile in tiles:
-            counts[tile] -= 1
-        found = _splits(counts, kind)
-        for tile in tiles:
-            counts[tile] += 1
-        if found:
-            return True
-    return False
+    # The lowest tile must go into a triplet or be the lowest of a chow.
+    kind = next(kind for kind, copies in enumerate(part) if copies)
+    groups = [(kind, kind, kind)] if part[kind] >= 3 else []
+    if len(part) == 9 and kind <= 6 and part[kind + 1] and part[kind + 2]:
+        groups.append((kind, kind + 1, kind + 2))
+    return any(_splits(_without(part, group)) for group in groups)
+
+
+def _without(part: tuple[int, ...], tiles: Sequence[int]) -> tuple[int, ...]:
+    """Takes tiles out of a part."""
+    return tuple(copies - tiles.count(kind) for kind, copies in enumerate(part))
 
 
 def _all_splits(counts: list[int], kind: int) -> list[tuple[Group, ...]]:
@@ -204,7 +226,7 @@ def _groups_at(counts: list[int], kind: int) -> list[tuple[Group, tuple[int, int
     return groups
 
 
-@cache
+@_remember
 def _join(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
     """Shares out sets and pair between two parts of a hand at least cost; see `_run_costs`."""
     return tuple(
@@ -217,7 +239,7 @@ def _join(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
     )
 
 
-@cache
+@_remember
 def _run_costs(counts: tuple[int, ...], ending: int, passing: int) -> tuple[int, ...]:
     """Finds the least cost in the rest of a suit for every number of sets and pairs.
 
@@ -245,7 +267,7 @@ def _run_costs(counts: tuple[int, ...], ending: int, passing: int) -> tuple[int,
     return tuple(best)
 
 
-@cache
+@_remember
 def _honor_costs(counts: tuple[int, ...]) -> tuple[int, ...]:
     """Finds the least cost among honors, as `_run_costs` but without chows."""
     if not counts:
