@@ -1,0 +1,112 @@
+"""Rules drawn by chance, so that long comparisons meet every option and every pair of options."""
+
+import dataclasses
+import random
+
+from tests.oracle.rules import PRESETS, Rules
+
+# The values that an option is tried at, beside its default.
+VALUES = {
+    "hand_tiles": (13,),
+    "n_flowers": (8,),
+    "reserve": (0, 7, 40, 60, 71),
+    "reserve_per_kong": (1, 2),
+    "concealed_kong_shown": (False,),
+    "seat_wind_mode": ("wall_break",),
+    "hand_mode": ("match",),
+    "base": (0, 300),
+    "unit": (1, 100),
+    "min_tai": (1, 2, 4),
+    "tai_cap": (0, 3, 8),
+    "streak_cap": (0, 1, 2),
+    "wall_mode": ("stable_draw",),
+    "multi_ron": (True,),
+    "guoshui": ("until_discard", "ron_only", "off"),
+    "swap_calling": ("same", "same_and_suji"),
+    "forbid_upstream_kong": (True,),
+    "open_kong_win": (False,),
+    "open_kong_gangkai": (True,),
+    "tail_no_calls": (1, 3, 20),
+    "ziyise": (0, 16),
+    "ziyise_excludes_pengpeng": (True,),
+    "xiaosixi_excludes_winds": (True,),
+    "quanqiu": (0, 1, 3),
+    "quanqiu_excludes_duting": (True,),
+    "banqiu": (0, 2),
+    "hedi": (0, 2),
+    "haidi_stacks_gangkai": (True,),
+    "menqing_zimo": (0, 2, 5),
+    "pinghu_with_menqing": (False,),
+    "pinghu_on_rob_kong": (False,),
+    "tianhu": (0, 24),
+    "dihu": (0, 24),
+    "renhu": (0, 24),
+    "tianting": (8, 16),
+    "diting": (4, 8),
+    "ligu": (8, 1),
+    "sigangpai": (8, 2),
+    "flower": (0, 2),
+    "flower_kong": (0, 1),
+    "flower_kong_excludes_own": (True,),
+    "baxian": (0, 16),
+    "qiqiangyi": (0, 16),
+}
+OF_FLOWERS = ("flower", "flower_kong", "flower_kong_excludes_own", "baxian", "qiqiangyi")
+
+
+def draw(seed: int) -> Rules:
+    """Draws rules: of ten one preset, three with a single option changed, six with several.
+
+    Args:
+      seed: consecutive ones go through the presets and through the single options in turn.
+    """
+    rng = random.Random(seed)
+    turn, form = divmod(seed, 10)
+    if form == 0:
+        return list(PRESETS.values())[turn % len(PRESETS)]
+    if form <= 3:
+        names = [list(VALUES)[(3 * turn + form) % len(VALUES)]]
+    else:
+        share = (0.1, 0.25, 0.5)[form % 3]
+        names = [name for name in VALUES if rng.random() < share]
+    changes = {name: rng.choice(VALUES[name]) for name in names}
+    if any(name in OF_FLOWERS for name in names):  # which mean nothing without
+        changes["n_flowers"] = 8
+    return Rules(**changes)
+
+
+def parse(text: str) -> Rules:
+    """Reads the name of a preset, "default", or changes such as "hand_tiles=13,multi_ron=True".
+
+    Raises:
+      ValueError: if there is no such preset, field or value.
+    """
+    if text == "default":
+        return Rules()
+    if text in PRESETS:
+        return PRESETS[text]
+    defaults = {field.name: field.default for field in dataclasses.fields(Rules)}
+    changes = {}
+    for change in text.split(","):
+        name, _, value = change.partition("=")
+        if name not in defaults or not value:
+            raise ValueError(
+                f"{change!r} is neither a field with its value nor one of "
+                f"{', '.join(['default', *PRESETS])}"
+            )
+        is_text = isinstance(defaults[name], str)
+        literals = {"True": True, "False": False, "None": None}
+        changes[name] = value if is_text else literals.get(value)
+        if not is_text and value not in literals:
+            changes[name] = int(value)
+    return Rules(**changes)
+
+
+def name_of(rules: Rules) -> str:
+    """Writes rules as `parse` reads them."""
+    changes = [
+        f"{field.name}={getattr(rules, field.name)}"
+        for field in dataclasses.fields(rules)
+        if getattr(rules, field.name) != field.default
+    ]
+    return ",".join(changes) or "default"
