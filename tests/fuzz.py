@@ -11,6 +11,7 @@ N = decisions of a hand, B = hands at once, C = steps of a chunk, P = 4 seats, T
 
 import argparse
 import concurrent.futures
+import contextlib
 import dataclasses
 import functools
 import multiprocessing
@@ -307,7 +308,7 @@ def _fail(hand: Recording, decision: int, name: str, got: object, expected: obje
     raise AssertionError(
         f"seed {hand.seed}, decision {decision} of {len(hand.actions)}: {name} is\n"
         f"{got}\nbut the reference has\n{expected}\n"
-        f"rules: {house_rules.name_of(hand.rules)}\n"
+        f"rules: {house_rules.name_of(hand.rules) or 'default'}\n"
         f"actions so far: {[mjx.actions.to_text(a) for a in hand.actions[:decision]]}\n"
         f"wall: {' '.join(WALL_NAMES[kind] for kind in hand.wall)}"
     )
@@ -318,7 +319,22 @@ WALL_NAMES = (*tiles.NAMES, *(f"f{number}" for number in range(1, 9)))
 
 def rules_of(seed: int, rules: Rules | None) -> Rules:
     """Gives the rules that a seed plays by, unless they are fixed."""
-    return house_rules.draw(seed // BLOCK) if rules is None else rules
+    return as_built(house_rules.draw(seed // BLOCK)) if rules is None else rules
+
+
+def rules_named(text: str) -> Rules:
+    """Reads rules from text: "default", or what `mjx.rules.parse` reads."""
+    return Rules(**dataclasses.asdict(mjx.rules.parse("" if text == "default" else text)))
+
+
+def as_built(rules: Rules) -> Rules:
+    """Puts back to their defaults the options that the game does not know yet."""
+    known = {}
+    for name, value in dataclasses.asdict(rules).items():
+        with contextlib.suppress(NotImplementedError):
+            mjx.Rules(**{name: value})
+            known[name] = value
+    return Rules(**known)
 
 
 def run_block(seed: int, num: int, rules: Rules | None) -> tuple[Counter, int]:
@@ -377,7 +393,7 @@ def main() -> None:
     if options.hands < 1 or options.processes < 1:
         parser.error("--hands and --processes are 1 or more")
     try:
-        rules = None if options.rules == "all" else house_rules.parse(options.rules)
+        rules = None if options.rules == "all" else rules_named(options.rules)
     except ValueError as error:
         parser.error(f"--rules: {error}")
     began = time.perf_counter()

@@ -75,38 +75,11 @@ def draw(seed: int) -> Rules:
     return Rules(**changes)
 
 
-def parse(text: str) -> Rules:
-    """Reads the name of a preset, "default", or changes such as "hand_tiles=13,multi_ron=True".
-
-    Raises:
-      ValueError: if there is no such preset, field or value.
-    """
-    if text == "default":
-        return Rules()
-    if text in PRESETS:
-        return PRESETS[text]
-    defaults = {field.name: field.default for field in dataclasses.fields(Rules)}
-    changes = {}
-    for change in text.split(","):
-        name, _, value = change.partition("=")
-        if name not in defaults or not value:
-            raise ValueError(
-                f"{change!r} is neither a field with its value nor one of "
-                f"{', '.join(['default', *PRESETS])}"
-            )
-        is_text = isinstance(defaults[name], str)
-        literals = {"True": True, "False": False, "None": None}
-        changes[name] = value if is_text else literals.get(value)
-        if not is_text and value not in literals:
-            changes[name] = int(value)
-    return Rules(**changes)
-
-
 def name_of(rules: Rules) -> str:
-    """Writes rules as `parse` reads them."""
+    """Writes rules as `mjx.rules.parse` reads them: `field=value,...`, nothing for the defaults."""
     changes = [
         f"{field.name}={getattr(rules, field.name)}"
         for field in dataclasses.fields(rules)
         if getattr(rules, field.name) != field.default
     ]
-    return ",".join(changes) or "default"
+    return ",".join(changes)
