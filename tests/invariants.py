@@ -20,11 +20,12 @@ from mjx import hand, packed
 from mjx import state as st
 from mjx.rollout import nth_legal
 from mjx.rules import DEFAULT, Rules
+from mjx.stage import stage
 from mjx.step import advance
 
 Array = jax.Array
 
-BATCH = 2048
+BATCH = 1024
 LONGEST = 640  # decisions; a hand that takes more is itself a violation
 
 CHECKS = (
@@ -76,7 +77,8 @@ def play(seeds: Array, rules: Rules = DEFAULT) -> Report:
     )
     bits = jax.vmap(lambda key: jax.random.bits(key, (LONGEST,)), out_axes=1)(play_keys)
     before = jax.vmap(_tiles_before)(states.wall)
-    check = jax.vmap(functools.partial(violations, rules=rules))
+    move = jax.vmap(lambda s, a: stage(functools.partial(advance, rules=rules), s, a))
+    check = jax.vmap(lambda *args: stage(functools.partial(violations, rules=rules), *args))
     first = check(states, states, before)
     plays = _Play(
         states,
@@ -95,7 +97,7 @@ def play(seeds: Array, rules: Rules = DEFAULT) -> Report:
         turn, plays = carry
         state, running = plays.state, ~plays.state.terminated
         action = jax.vmap(nth_legal)(bits[turn], state.legal)
-        after = jax.vmap(lambda s, a: advance(s, a, rules))(state, action)
+        after = move(state, action)
         violated = check(state, after, before) & running[:, None]
         is_first = violated.any(axis=1) & (plays.at < 0)
         return turn + 1, _Play(

@@ -168,6 +168,16 @@ def record_game(
     )
 
 
+def record_actions(game: Game, wall: list[int], played: Sequence[int]) -> Recording:
+    """Writes down a dealt game that begins with given actions and goes on by the plain player."""
+    rng, script = random.Random(0), list(played)
+
+    def choose_action(game: Game) -> int:
+        return script.pop(0) if script else choose(game, rng)
+
+    return record_game(0, wall, game, choose_action)
+
+
 class _Table:
     """Gathers what the table is like before each decision, all seats absolute."""
 

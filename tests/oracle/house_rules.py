@@ -54,17 +54,99 @@ VALUES = {
 OF_FLOWERS = ("flower", "flower_kong", "flower_kong_excludes_own", "baxian", "qiqiangyi")
 
 
-def draw(seed: int) -> Rules:
-    """Draws rules: of ten one preset, three with a single option changed, six with several.
+# Together these hold every preset, and every option at some other value than its default.
+COVER = {
+    **PRESETS,
+    "claims": Rules(
+        reserve_per_kong=1,
+        concealed_kong_shown=False,
+        min_tai=2,
+        multi_ron=True,
+        guoshui="until_discard",
+        swap_calling="same",
+        open_kong_gangkai=True,
+        tail_no_calls=1,
+        quanqiu=1,
+        quanqiu_excludes_duting=True,
+        ligu=8,
+        sigangpai=8,
+    ),
+    "ready": Rules(
+        multi_ron=True,
+        tianting=8,
+        diting=4,
+        ligu=8,
+        sigangpai=2,
+        hedi=2,
+        menqing_zimo=2,
+        swap_calling="same_and_suji",
+        forbid_upstream_kong=True,
+        tail_no_calls=3,
+    ),
+    "flowers": Rules(
+        n_flowers=8,
+        tianting=16,
+        diting=8,
+        multi_ron=True,
+        guoshui="off",
+        sigangpai=8,
+        pinghu_with_menqing=False,
+        dihu=24,
+    ),
+    "other flowers": Rules(
+        n_flowers=8,
+        reserve=7,
+        reserve_per_kong=2,
+        seat_wind_mode="wall_break",
+        wall_mode="stable_draw",
+        guoshui="ron_only",
+        flower=2,
+        flower_kong=1,
+        flower_kong_excludes_own=True,
+        baxian=0,
+        qiqiangyi=16,
+        ligu=8,
+        open_kong_win=False,
+    ),
+    "match": Rules(
+        hand_mode="match",
+        seat_wind_mode="wall_break",
+        base=300,
+        unit=100,
+        tai_cap=8,
+        streak_cap=2,
+        multi_ron=True,
+        concealed_kong_shown=False,
+        xiaosixi_excludes_winds=True,
+        ziyise=16,
+    ),
+    "thirteen with flowers": Rules(
+        hand_tiles=13,
+        n_flowers=8,
+        reserve=0,
+        hand_mode="match",
+        multi_ron=True,
+        baxian=16,
+        sigangpai=8,
+        tianting=8,
+        diting=4,
+        min_tai=1,
+    ),
+}
+
+
+def draw(number: int) -> Rules:
+    """Gives the rules of a block: first those of `COVER`, then some drawn by chance.
 
     Args:
-      seed: consecutive ones go through the presets and through the single options in turn.
+      number: from 0 on; of ten that are drawn three have a single option changed, each in turn,
+        and the others several.
     """
-    rng = random.Random(seed)
-    turn, form = divmod(seed, 10)
-    if form == 0:
-        return list(PRESETS.values())[turn % len(PRESETS)]
-    if form <= 3:
+    if number < len(COVER):
+        return list(COVER.values())[number]
+    rng = random.Random(number)
+    turn, form = divmod(number, 10)
+    if form < 3:
         names = [list(VALUES)[(3 * turn + form) % len(VALUES)]]
     else:
         share = (0.1, 0.25, 0.5)[form % 3]

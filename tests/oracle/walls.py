@@ -162,10 +162,12 @@ def ready_hand(
             kinds = rng.sample(range(34), 8)
             hand = [kind for kind in kinds for _ in range(2)] + kinds[:1]
         else:
-            pair = rng.randrange(34)
+            # Now and then honors only, or a single suit.
+            low, high = rng.choice([(0, 34)] * 6 + [(27, 34)] * 2 + [(9, 18), (18, 27)])
+            pair = rng.randrange(low, high)
             hand = [pair, pair]
             for _ in range(rules.num_sets if num_sets is None else num_sets):
-                kind = rng.randrange(34)
+                kind = rng.randrange(low, high)
                 is_chow = starts_chow(kind) and rng.random() < 0.6
                 hand += [kind, kind + 1, kind + 2] if is_chow else [kind] * 3
         missing = rng.choice(hand)
