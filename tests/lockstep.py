@@ -1,5 +1,6 @@
 """Plays the reference and the JAX game side by side, and compares all that can be compared."""
 
+import functools
 from collections.abc import Callable, Iterable
 
 import jax
@@ -9,28 +10,26 @@ import numpy as np
 import mjx
 from mjx import packed
 from mjx import state as st
-from mjx.rules import DEFAULT
+from tests.fuzz import ENDINGS, game_rules
 from tests.oracle.game import Game
 
 deal_jit = jax.jit(mjx.init_from_wall, static_argnames="rules")
 step_jit = jax.jit(mjx.step, static_argnames="rules")
 
 
-@jax.jit
-def _shown(state: mjx.State) -> dict:
+@functools.partial(jax.jit, static_argnames="rules")
+def _shown(state: mjx.State, rules: mjx.Rules) -> dict:
     """Computes all that is compared in one call."""
-    views = jax.vmap(mjx.observe, in_axes=(None, 0))(state, jnp.arange(4))
+    views = jax.vmap(lambda seat: mjx.observe(state, seat, rules))(jnp.arange(4))
     hands = packed.to_counts(state.hands.to_array())
     mask = state.legal_action_mask
     return {"state": state, "views": views, "hands": hands, "mask": mask}
 
 
-ENDINGS = {"self_draw": st.SELF_DRAW, "discard": st.ON_DISCARD, "rob_kong": st.ROBBED_KONG}
-
-
 def deal_like(game: Game, wall: list[int]) -> mjx.State:
     """Deals the wall of a reference game that has just been dealt."""
-    return deal_jit(np.array(wall, np.int8), DEFAULT, game.dealer, game.round_wind, game.streak)
+    rules = game_rules(game.rules)
+    return deal_jit(np.array(wall, np.int8), rules, game.dealer, game.round_wind, game.streak)
 
 
 def follow(game: Game, state: mjx.State, choose: Callable[[Game], int]) -> mjx.State:
@@ -39,7 +38,7 @@ def follow(game: Game, state: mjx.State, choose: Callable[[Game], int]) -> mjx.S
         compare(game, state)
         action = choose(game)
         game.step(action)
-        state = step_jit(state, action, DEFAULT)
+        state = step_jit(state, action, game_rules(game.rules))
     compare(game, state)
     return state
 
@@ -49,19 +48,20 @@ def replay(game: Game, state: mjx.State, actions: Iterable[int]) -> mjx.State:
     for action in actions:
         compare(game, state)
         game.step(action)
-        state = step_jit(state, action, DEFAULT)
+        state = step_jit(state, action, game_rules(game.rules))
     compare(game, state)
     return state
 
 
 def compare(game: Game, state: mjx.State) -> None:
     """Asserts that both are in the same state."""
-    shown = jax.device_get(_shown(state))
+    rules = game_rules(game.rules)
+    shown = jax.device_get(_shown(state, rules))
     state = shown["state"]
     assert bool(state.terminated) == game.terminated
     assert (shown["hands"] == np.array(game.hands)).all()
     assert [int(state.locked) >> seat & 1 for seat in range(4)] == game.locked
-    assert int(st.drawable(state, DEFAULT)) == game.drawable
+    assert int(st.drawable(state, rules)) == game.drawable
     for seat in range(4):
         compare_view(game, jax.tree.map(lambda field, s=seat: field[s], shown["views"]), seat)
     if game.terminated:

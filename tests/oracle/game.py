@@ -41,6 +41,7 @@ class Game:
         """
         check(wall, rules)
         self.rules, self.dealer, self.round_wind, self.streak = rules, dealer, round_wind, streak
+        self.dice_sum = dice_sum
         self._east = dealer
         if rules.seat_wind_mode == "wall_break":
             self._east = (dealer + dice_sum - 1) % 4
@@ -69,12 +70,18 @@ class Game:
         self._questions: list[Question] = []
         self.giver, self.given, self.giving_by = dealer, 0, "discard"
         self._after: Callable[[], None] = self._do_nothing
+        self._legal: list[int] | None = None  # worked out once between two steps
         self._deal(wall)
 
     @property
     def current_player(self) -> int:
         """The seat that `step` acts for."""
         return self._questions[0].seat if self._questions else self.actor
+
+    @property
+    def question(self) -> Question | None:
+        """What the current player is asked out of turn."""
+        return self._questions[0] if self._questions else None
 
     @property
     def drawn(self) -> int | None:
@@ -102,11 +109,14 @@ class Game:
 
     def legal_actions(self) -> list[int]:
         """Lists the ids of the current player's legal actions; empty once the hand is over."""
-        if self.terminated:
-            return []
-        if self._questions:
-            return sorted(self._questions[0].actions)
-        return legal.turn_actions(self)
+        if self._legal is None:
+            if self.terminated:
+                self._legal = []
+            elif self._questions:
+                self._legal = sorted(self._questions[0].actions)
+            else:
+                self._legal = legal.turn_actions(self)
+        return list(self._legal)
 
     def step(self, action: int) -> None:
         """Plays one action of the current player.
@@ -120,6 +130,7 @@ class Game:
         options = self.legal_actions()
         if action not in options:
             raise ValueError(f"action {action} is not among {options}")
+        self._legal = None
         if self._questions:
             self._answer(action)
             return
