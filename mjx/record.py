@@ -391,7 +391,7 @@ def _parse(source: str | Iterable[str]) -> tuple[Rules, list[_Draft]]:
 def _event(line: int, row: str, rules: Rules | None = None) -> Event:
     """Reads one line as an event of known type and fields."""
     try:
-        event = json.loads(row, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        event = _JSON.decode(row)
     except (ValueError, RecursionError) as error:
         raise RecordError(line, None, f"not JSON: {error}") from None
     if type(event) is not dict or type(event.get("type")) is not str:
@@ -430,6 +430,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _refuse_constant(name: str) -> None:
     """Refuses NaN and the infinities, which JSON does not have."""
     raise ValueError(f"{name} is no JSON")
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
 
 
 def _refuse_other_type(line: int, event: Event, wanted: str) -> None:
