@@ -74,6 +74,22 @@ class _View(NamedTuple):
     sub_replacements: int | None
 
 
+def starts_of(first: State, rules: Rules) -> list[dict[str, Any]]:
+    """Lists what each hand of states [B, ...] was dealt from: the values of `start_fields`.
+
+    Raises:
+      ValueError: the states were dealt by other rules.
+    """
+    fields = {name: getattr(first, name) for name in start_fields(rules)}
+    missing = [name for name, value in fields.items() if value is None]
+    if missing:
+        raise ValueError(f"The states were dealt by other rules: they have no {missing[0]}.")
+    if first.scores is not None:
+        fields["scores"] = np.array(_scores_before(first))
+    columns = (np.asarray(value).tolist() for value in fields.values())
+    return [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
 def start_fields(rules: Rules) -> tuple[str, ...]:
     """Names the fields of a state that say which hand was dealt, beside its rules."""
     fields = ("wall", "dealer", "round_wind", "streak")
@@ -84,15 +100,7 @@ def start_fields(rules: Rules) -> tuple[str, ...]:
 @functools.partial(jax.jit, static_argnames="rules")
 def _deal(starts: dict[str, Array], rules: Rules) -> State:
     """Deals B hands from the values of `start_fields`."""
-
-    def deal_one(start: dict[str, Array]) -> State:
-        dice = {"dice_sum": start["dice_sum"]} if "dice_sum" in start else {}
-        state = init_from_wall(
-            start["wall"], rules, start["dealer"], start["round_wind"], start["streak"], **dice
-        )
-        return state.replace(**{k: start[k] for k in ("first_dealer", "scores") if k in start})
-
-    return jax.vmap(deal_one)(starts)
+    return jax.vmap(lambda start: init_from_wall(rules=rules, **start))(starts)
 
 
 @functools.partial(jax.jit, static_argnames="rules")
@@ -211,7 +219,8 @@ def events_of(played: Played, rules: Rules) -> tuple[list[Event], list[int]]:
         events += _decision(before, action, after, wall, rules)
         upto.append(len(events))
     if views[-1].terminated:
-        events += _end(played, events, rules)
+        first, last = (jax.tree.map(lambda x, i=i: x[i], played.states) for i in (0, -1))
+        events += _end(first, last, played.settled, events[-1] if events else None, rules)
     return events, upto
 
 
@@ -349,44 +358,73 @@ def _dealt(wall: list[int], dealer: int, rules: Rules) -> list[list[int]]:
     return hands
 
 
-def _end(played: Played, events: list[Event], rules: Rules) -> list[Event]:
-    """Tells the wins and the end of a finished hand."""
-    last = jax.tree.map(lambda leaf: leaf[-1], played.states)
+def end_of(first: State, last: State, told: Event | None, rules: Rules) -> list[Event]:
+    """Tells the wins and the end of one finished hand.
+
+    Args:
+      first: the state that it was dealt as.
+      last: the state that it ended in.
+      told: the event before, None without one.
+      rules: the table's rules.
+    """
+    settled = jax.device_get(_settle(jax.tree.map(lambda leaf: leaf[None], last), rules=rules))
+    return _end(first, jax.device_get(last), tuple(part[0] for part in settled), told, rules)
+
+
+def _end(
+    first: State,
+    last: State,
+    settled: tuple[np.ndarray, ...],
+    told: Event | None,
+    rules: Rules,
+) -> list[Event]:
+    """Tells the wins and the end, from the values of `_settle`."""
     ending = int(last.ending)
+    robbed_flower = ending == st.EIGHTH_FLOWER_ROBBED and told
+    giver = told["seat"] if robbed_flower else int(last.actor)
     winners = [seat for seat in range(NUM_SEATS) if _has_won(last, seat)]
-    giver = int(last.actor)
-    if ending == st.EIGHTH_FLOWER_ROBBED:
-        giver = events[-1]["seat"]
     winners.sort(key=lambda seat: (seat - giver) % NUM_SEATS)
-    wins = [_win(played, last, seat, giver, events, rules) for seat in winners]
-    points = [sum(column) for column in zip(*(win["payments"] for win in wins), strict=True)]
-    end: Event = {"type": "end_hand", "how": ENDINGS[ending], "points": points or [0] * NUM_SEATS}
-    scores = played.states.scores
-    if scores is not None:
-        before = scores[0].tolist()
-        end["scores"] = [old + new for old, new in zip(before, end["points"], strict=True)]
+    wins = []
+    for seat in winners:
+        payer = giver if ending in _BY_ANOTHER else seat
+        values = tuple(part[seat] for part in settled)
+        wins.append(_win(last, seat, payer, values, told, rules))
+    points = [sum(win["payments"][seat] for win in wins) for seat in range(NUM_SEATS)]
+    end: Event = {"type": "end_hand", "how": ENDINGS[ending], "points": points}
+    if first.scores is not None:
+        before = _scores_before(first)
+        end["scores"] = [old + new for old, new in zip(before, points, strict=True)]
     return [*wins, end]
+
+
+def _scores_before(first: State) -> list[int]:
+    """Gives the scores that a hand began with: its deal may have been paid for already."""
+    assert first.scores is not None
+    return (np.asarray(first.scores) - np.asarray(first.rewards, np.int64)).tolist()
 
 
 def _has_won(last: State, seat: int) -> bool:
     """Tells whether a seat is among the winners of a finished hand."""
-    if last.winners is None or last.winner < 0:
-        return int(last.winner) == seat
-    return bool(int(last.winners) >> seat & 1) or int(last.winner) == seat
+    others = 0 if last.winners is None or last.winner < 0 else int(last.winners)
+    return int(last.winner) == seat or bool(others >> seat & 1)
 
 
 def _win(
-    played: Played, last: State, seat: int, giver: int, events: list[Event], rules: Rules
+    last: State,
+    seat: int,
+    giver: int,
+    values: tuple[np.ndarray, ...],
+    told: Event | None,
+    rules: Rules,
 ) -> Event:
     """Tells one win."""
-    tai, total, points = (part[seat] for part in played.settled)
+    tai, total, points = values
     ending, dealer = int(last.ending), int(last.dealer)
-    giver = giver if ending in _BY_ANOTHER else seat
     items = {item: int(n) for item, n in zip(score.ITEMS, tai.tolist(), strict=True) if n}
     dealer_items = dealers_items(dealer in (seat, giver), int(last.streak), rules)
     win: Event = {"type": "win", "seat": seat, "from": giver}
     if ending in (st.EIGHT_FLOWERS, st.EIGHTH_FLOWER_ROBBED):
-        win["tile"] = events[-1]["tile"]
+        win |= {"tile": told["tile"]} if told else {}
     elif ending != st.FOUR_KONGS:
         win["tile"] = TILES[int(last.drawn if ending == st.SELF_DRAW else last.pending)]
     return win | {

@@ -38,6 +38,7 @@ class Hand(NamedTuple):
     states: State  # [N + 1, ...]  NumPy: before every decision, and the last one
     actions: np.ndarray  # int32[N]    passes included
     events: list[Event]  # from `start_hand` to `end_hand`, as written
+    upto: list[int]  # how many of the events had happened at each of the states
 
 
 class RecordError(ValueError):
@@ -70,7 +71,7 @@ def lines(
     """
     first, columns, by_hand = _checked(first, np.asarray(played), names)
     num_hands = len(columns)
-    starts = _starts(first, rules)
+    starts = events.starts_of(first, rules)
     is_same = jax.tree.map(
         lambda a, b: (np.asarray(a) == b).reshape(num_hands, -1).all(axis=1),
         *(first, events.deal(starts, rules)),
@@ -114,9 +115,9 @@ def read(source: str | Iterable[str]) -> list[Hand]:
     scripts = [_script(draft) for draft in drafts]
     hands = []
     for draft, played in zip(drafts, events.play(first, scripts, True, rules), strict=True):
-        _compare(draft, played, rules)
+        upto = [number + 1 for number in _compare(draft, played, rules)]  # and `start_hand`
         written = [event for _, event in draft.events]
-        hands.append(Hand(rules, draft.names, played.states, played.actions, written))
+        hands.append(Hand(rules, draft.names, played.states, played.actions, written, upto))
     for before, draft in itertools.pairwise(drafts):
         told = [event for _, event in before.events]
         reason = _does_not_follow(told, draft.events[0][1], rules)
@@ -190,16 +191,6 @@ def _checked(
     ):
         raise ValueError("names are four texts, or four for each hand.")
     return first, list(played.T), by_hand
-
-
-def _starts(first: State, rules: Rules) -> list[dict[str, Any]]:
-    """Lists what each hand of [B, ...] was dealt from."""
-    fields = {name: getattr(first, name) for name in events.start_fields(rules)}
-    missing = [name for name, value in fields.items() if value is None]
-    if missing:
-        raise ValueError(f"The states were dealt by other rules: they have no {missing[0]}.")
-    columns = (np.asarray(value).tolist() for value in fields.values())
-    return [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _exactly(played: np.ndarray) -> Script:
@@ -527,8 +518,8 @@ def _chow(line: int, event: Event) -> int:
     return actions.CHOW_LOW + claimed - low
 
 
-def _compare(draft: _Draft, played: events.Played, rules: Rules) -> None:
-    """Refuses a hand whose events are not those of its replay."""
+def _compare(draft: _Draft, played: events.Played, rules: Rules) -> list[int]:
+    """Refuses a hand whose events are not those of its replay; returns as `events.events_of`."""
     told, upto = events.events_of(played, rules)
     written = draft.events[1:]
     for place, (line, event) in enumerate(written):
@@ -546,6 +537,7 @@ def _compare(draft: _Draft, played: events.Played, rules: Rules) -> None:
                 "the hand is over" if over else "the hand is not over, and nothing else was done"
             )
         raise RecordError(line, kind, reason + legal)
+    return upto
 
 
 def _difference(told: Event, written: Event) -> str:
