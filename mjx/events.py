@@ -56,7 +56,7 @@ class Played(NamedTuple):
 
     states: State  # [N + 1, ...]  NumPy: before each decision, and the last one
     actions: np.ndarray  # int32[N]
-    settled: tuple[np.ndarray, ...]  # of each seat as winner: tai, total, points; see `_settle`
+    settled: tuple[np.ndarray, np.ndarray]  # of each seat as winner: tai, points; see `_settle`
 
 
 class _View(NamedTuple):
@@ -136,19 +136,18 @@ def _play(
 
 
 @functools.partial(jax.jit, static_argnames="rules")
-def _settle(final: State, rules: Rules) -> tuple[Array, Array, Array]:
+def _settle(final: State, rules: Rules) -> tuple[Array, Array]:
     """Scores each seat as if it were the winner, the only one, of each of B hands.
 
     Returns:
-      int8[B, P, items] tai, int32[B, P] total of the hand, float32[B, P, P] points by seat.
+      int[B, P, items] tai, float32[B, P, P] points by seat.
     """
 
-    def one(state: State, seat: Array) -> tuple[Array, Array, Array]:
+    def one(state: State, seat: Array) -> tuple[Array, Array]:
         alone = state.replace(winner=seat)
         if state.winners is not None:
             alone = alone.replace(winners=jnp.uint32(1) << seat.astype(jnp.uint32))
-        win = score.win_of(alone, rules)
-        return score.tai(win, rules), score.total(win, rules), score.settle(alone, rules)
+        return score.tai(score.win_of(alone, rules), rules), score.settle(alone, rules)
 
     return jax.vmap(jax.vmap(one, (None, 0)), (0, None))(final, jnp.arange(NUM_SEATS))
 
@@ -201,7 +200,7 @@ def play(first: State, scripts: Sequence[Script], may_pass: bool, rules: Rules) 
             yield Played(
                 jax.tree.map(lambda leaf, n=num, i=lane: leaf[: n + 1, i].copy(), shown),
                 done[:num, lane].copy(),
-                tuple(part[lane] for part in settled),
+                (settled[0][lane], settled[1][lane]),
             )
 
 
@@ -368,13 +367,13 @@ def end_of(first: State, last: State, told: Event | None, rules: Rules) -> list[
       rules: the table's rules.
     """
     settled = jax.device_get(_settle(jax.tree.map(lambda leaf: leaf[None], last), rules=rules))
-    return _end(first, jax.device_get(last), tuple(part[0] for part in settled), told, rules)
+    return _end(first, jax.device_get(last), [part[0] for part in settled], told, rules)
 
 
 def _end(
     first: State,
     last: State,
-    settled: tuple[np.ndarray, ...],
+    settled: Sequence[np.ndarray],
     told: Event | None,
     rules: Rules,
 ) -> list[Event]:
@@ -387,7 +386,7 @@ def _end(
     wins = []
     for seat in winners:
         payer = giver if ending in _BY_ANOTHER else seat
-        values = tuple(part[seat] for part in settled)
+        values = [part[seat] for part in settled]
         wins.append(_win(last, seat, payer, values, told, rules))
     points = [sum(win["payments"][seat] for win in wins) for seat in range(NUM_SEATS)]
     end: Event = {"type": "end_hand", "how": ENDINGS[ending], "points": points}
@@ -413,14 +412,15 @@ def _win(
     last: State,
     seat: int,
     giver: int,
-    values: tuple[np.ndarray, ...],
+    values: Sequence[np.ndarray],
     told: Event | None,
     rules: Rules,
 ) -> Event:
     """Tells one win."""
-    tai, total, points = values
+    tai, points = values
     ending, dealer = int(last.ending), int(last.dealer)
     items = {item: int(n) for item, n in zip(score.ITEMS, tai.tolist(), strict=True) if n}
+    total = total_of(items, rules)
     dealer_items = dealers_items(dealer in (seat, giver), int(last.streak), rules)
     win: Event = {"type": "win", "seat": seat, "from": giver}
     if ending in (st.EIGHT_FLOWERS, st.EIGHTH_FLOWER_ROBBED):
@@ -429,9 +429,15 @@ def _win(
         win["tile"] = TILES[int(last.drawn if ending == st.SELF_DRAW else last.pending)]
     return win | {
         "tai": items | dealer_items,
-        "total": int(total) + sum(dealer_items.values()),
+        "total": total + sum(dealer_items.values()),
         "payments": [int(n) for n in points.tolist()],
     }
+
+
+def total_of(items: dict[str, int], rules: Rules) -> int:
+    """Adds up the tai of a hand, without the dealer's; the cap holds for these."""
+    total = sum(items.values())
+    return total if rules.tai_cap is None else min(total, rules.tai_cap)
 
 
 def dealers_items(is_dealer_in: bool, streak: int, rules: Rules) -> dict[str, int]:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from mjx import score, tables, tiles
 from mjx import state as st
-from mjx.events import dealers_items
+from mjx.events import dealers_items, total_of
 from mjx.rules import Rules
 from mjx.score.payments import ALL_PAY
 from mjx.tiles import NAMES, NUM_COPIES, NUM_KINDS
@@ -219,7 +220,7 @@ def score_all(hands: Sequence[tuple[WonHand, Rules]]) -> list[Scored | ValueErro
         columns = _columns(group + group[-1:] * (size - len(group)), rules)
         rows = jax.device_get(_score(columns, rules=rules))
         for lane, place in enumerate(places):
-            found[place] = _scored(group[lane], rows[0][lane], rows[1][lane], rows[2][lane], rules)
+            found[place] = _scored(group[lane], rows[0][lane], rows[1][lane], rules)
     return [found[place] for place in range(len(hands))]
 
 
@@ -227,13 +228,16 @@ def score_all(hands: Sequence[tuple[WonHand, Rules]]) -> list[Scored | ValueErro
 @functools.partial(
     jax.jit, static_argnames="rules", compiler_options={"xla_backend_optimization_level": 0}
 )
-def _score(columns: dict[str, Any], rules: Rules) -> tuple[Array, Array, Array]:
-    """Scores B hands: int[B, items] tai, int32[B] totals, int32[B, 4] points by seat."""
+def _score(columns: dict[str, Any], rules: Rules) -> tuple[Array, Array]:
+    """Scores B hands: int[B, items] tai, int32[B, 4] points by seat."""
 
-    def one(row: dict[str, Any]) -> tuple[Array, Array, Array]:
-        total = score.total(row["win"], rules)
+    def one(row: dict[str, Any]) -> tuple[Array, Array]:
+        tai = score.tai(row["win"], rules)
+        total = jnp.sum(tai, dtype=jnp.int32)
+        if rules.tai_cap is not None:
+            total = jnp.minimum(total, rules.tai_cap)
         seats = (row["winner"], row["payer"], row["dealer"], row["streak"])
-        return score.tai(row["win"], rules), total, score.payments(total, *seats, rules)
+        return tai, score.payments(total, *seats, rules)
 
     return jax.vmap(one)(columns)
 
@@ -310,18 +314,16 @@ def _payer(hand: WonHand) -> int:
 
 
 def _scored(
-    hand: WonHand, tai: np.ndarray, total: np.ndarray, points: np.ndarray, rules: Rules
+    hand: WonHand, tai: np.ndarray, points: np.ndarray, rules: Rules
 ) -> Scored | ValueError:
     """Names what a hand is worth, the dealer's items first."""
+    counted = {item: int(n) for item, n in zip(score.ITEMS, tai.tolist(), strict=True) if n}
+    total = total_of(counted, rules)
     if total < rules.min_tai:
         return ValueError(f"{total} tai; these rules ask for {rules.min_tai} at least.")
     winner, payer = _winner(hand), _payer(hand)
     payers = [payer] if payer != ALL_PAY else [seat for seat in range(4) if seat != winner]
     is_dealer_in = hand.is_dealer or "discarder_is_dealer" in hand.flags
     items = dealers_items(is_dealer_in, hand.streak, rules)
-    counted = {item: int(n) for item, n in zip(score.ITEMS, tai.tolist(), strict=True) if n}
-    return Scored(
-        items | counted,
-        int(total) + sum(items.values()),
-        tuple(-int(points[seat]) for seat in payers),
-    )
+    due = tuple(-int(points[seat]) for seat in payers)
+    return Scored(items | counted, total + sum(items.values()), due)
