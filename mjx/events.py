@@ -7,7 +7,8 @@ B = hands at once, N = decisions of a hand, E = length of a script, P = 4 seats.
 """
 
 import functools
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -167,7 +168,7 @@ def deal(starts: Sequence[dict[str, Any]], rules: Rules) -> State:
     return jax.tree.map(lambda leaf: leaf[: len(starts)], joined)
 
 
-def play(first: State, scripts: Sequence[Script], may_pass: bool, rules: Rules) -> Iterator[Played]:
+def play(first: State, scripts: Iterable[Script], may_pass: bool, rules: Rules) -> Iterator[Played]:
     """Replays hands by their scripts.
 
     Args:
@@ -180,12 +181,14 @@ def play(first: State, scripts: Sequence[Script], may_pass: bool, rules: Rules) 
     Yields:
       Each hand in turn. One that could not be played to its end does not end terminated.
     """
-    for start in range(0, len(scripts), BLOCK):
-        rows = np.minimum(np.arange(start, start + BLOCK), len(scripts) - 1)
-        columns = Script(
-            *(np.stack(column) for column in zip(*(scripts[r] for r in rows), strict=True))
-        )
-        states = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], first)
+    left = iter(scripts)
+    for start in itertools.count(0, BLOCK):
+        block = list(itertools.islice(left, BLOCK))
+        if not block:
+            return
+        rows = np.minimum(np.arange(BLOCK), len(block) - 1)
+        columns = Script(*(np.stack(column)[rows] for column in zip(*block, strict=True)))
+        states = jax.tree.map(lambda leaf, r=rows + start: np.asarray(leaf)[r], first)
         places, parts, done = np.zeros(BLOCK, np.int32), [], None
         while done is None or (done[-1] >= 0).any():
             states, places, shown, done = _play(
@@ -195,7 +198,7 @@ def play(first: State, scripts: Sequence[Script], may_pass: bool, rules: Rules) 
             parts.append((shown, done))
         settled = jax.device_get(_settle(states, rules=rules))
         shown, done = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
-        for lane in range(min(BLOCK, len(scripts) - start)):
+        for lane in range(len(block)):
             num = int((done[:, lane] >= 0).sum())
             yield Played(
                 jax.tree.map(lambda leaf, n=num, i=lane: leaf[: n + 1, i].copy(), shown),

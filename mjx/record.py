@@ -79,7 +79,7 @@ def lines(
     wrong = np.flatnonzero(~np.all(jax.tree.leaves(is_same), axis=0))
     if len(wrong):
         raise ValueError(f"Hand {wrong[0]}: its state is not the one that a hand begins with.")
-    scripts = [_exactly(column) for column in columns]
+    scripts = map(_exactly, columns)
     common = by_hand[0] if len(set(by_hand)) == 1 else None
     yield _text(_start(rules, common))
     previous: list[Event] | None = None
@@ -112,7 +112,7 @@ def read(source: str | Iterable[str]) -> list[Hand]:
     if not drafts:
         return []
     first = events.deal([draft.start for draft in drafts], rules)
-    scripts = [_script(draft) for draft in drafts]
+    scripts = map(_script, drafts)
     hands = []
     for draft, played in zip(drafts, events.play(first, scripts, True, rules), strict=True):
         upto = [number + 1 for number in _compare(draft, played, rules)]  # and `start_hand`
@@ -195,15 +195,19 @@ def _checked(
 
 def _exactly(played: np.ndarray) -> Script:
     """Makes the script of all decisions, whoever makes them."""
-    return _filled([(-1, int(action), False) for action in played[: events.LONGEST]])
+    return _filled(np.full(len(played), -1), played, np.zeros(len(played), bool))
 
 
-def _filled(rows: Sequence[tuple[int, int, bool]]) -> Script:
+def _filled(seat: Any, action: Any, drawn: Any) -> Script:
     """Fills a script up."""
-    rows = list(rows[: events.LONGEST])
-    rows += [(-1, -1, False)] * (events.LONGEST - len(rows))
-    seat, action, drawn = zip(*rows, strict=True)
-    return Script(np.array(seat, np.int32), np.array(action, np.int32), np.array(drawn, bool))
+
+    def column(values: Any, fill: int, dtype: type) -> np.ndarray:
+        row = np.full(events.LONGEST, fill, dtype)
+        known = np.asarray(values, dtype)[: events.LONGEST]
+        row[: len(known)] = known
+        return row
+
+    return Script(column(seat, -1, np.int32), column(action, -1, np.int32), column(drawn, 0, bool))
 
 
 def _refuse_unfinished(index: int, hand: events.Played, column: np.ndarray) -> None:
@@ -488,7 +492,7 @@ def _script(draft: _Draft) -> Script:
         elif kind != "end_hand":
             rows.append((event["seat"], _action(line, event), drawn))
             drawn = False
-    return _filled(rows)
+    return _filled(*zip(*rows, strict=True)) if rows else _filled([], [], [])
 
 
 def _action(line: int, event: Event) -> int:
