@@ -5,7 +5,7 @@ accepting unseen tiles, ties to the lowest id. A discard is scored by what it le
 its best discard, so that a chow or pong is called exactly when it lowers the deficiency. A kong is
 scored by what it leaves at rest: in the own turn it is declared when no discard leaves less (the
 replacement is a draw for nothing), from a discard when it lowers the deficiency, like a pong. A
-win is always taken. B = decisions, T = 34 kinds, A = 110 actions.
+win is always taken, a ready hand always declared. B = decisions, T = 34 kinds, A = 110 actions.
 """
 
 from typing import NamedTuple
@@ -133,9 +133,8 @@ def _score_one(
     best = jnp.argmax(scores[1:], axis=-1)
     claim_accepting = jnp.take_along_axis(to_discard.accepting[1:], best[:, None], axis=1)[:, 0]
     rest = at_rest.score()
-    asked = observation.pending >= 0
     stay = _CLAIM_IF_NEARER - _STEP * at_rest.deficiency[0]
-    win_pass = jnp.stack([_WIN, jnp.where(asked, stay, _ILLEGAL)])
+    win_pass = jnp.stack([_WIN, stay, stay + 1])  # whoever may declare itself ready does
     score = jnp.concatenate(
         [discards, rest[2:] + _KONG_FIRST, discards + _KONG_FIRST, claims, rest[1:2], win_pass]
     )
@@ -146,7 +145,7 @@ def _score_one(
             to_discard.accepting[0],
             claim_accepting,
             at_rest.accepting[1:2],
-            jnp.stack([jnp.int32(0), at_rest.accepting[0]]),
+            jnp.stack([jnp.int32(0), at_rest.accepting[0], at_rest.accepting[0]]),
         ]
     )
     return jnp.where(legal, score, _ILLEGAL), accepting

@@ -12,6 +12,7 @@ import numpy as np
 from mjx import actions, packed
 from mjx import state as st
 from mjx.observe import Observation
+from mjx.tables import MAX_SETS
 
 Array = jax.Array
 
@@ -24,7 +25,7 @@ class Own(NamedTuple):
     hand: Array  # uint32[S]  concealed
     chows: Array  # uint32[S]  counted at their lowest tile
     sets: Array  # uint32[S]  state.PONG, KONG, CONCEALED_KONG at the kind
-    num_melds: Array  # int32[]
+    num_melds: Array  # int32[]    sets of five that need not be made any more
 
 
 def own(observation: Observation) -> Own:
@@ -39,7 +40,15 @@ def own(observation: Observation) -> Own:
     )
     chows = packed.from_counts(observation.chows[0])
     sets = packed.from_counts(pongs + kongs + concealed)
-    return Own(packed.from_counts(observation.hand), chows, sets, st.num_melds(chows, sets))
+    return Own(packed.from_counts(observation.hand), chows, sets, sets_made(observation)[0])
+
+
+def sets_made(observation: Observation) -> Array:
+    """Counts for each seat the sets of five that its hidden tiles need not make: int32[P].
+
+    These are its melds; in the game of 13 tiles, which wants four sets, one more.
+    """
+    return MAX_SETS - observation.num_concealed // 3
 
 
 def after_claims(tiles: Own, pending: Array) -> Own:

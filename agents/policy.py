@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 
 from mjx.observe import Observation
+from mjx.rules import DEFAULT, Rules
 
 Array = jax.Array
 Params = Any  # a pytree of arrays
@@ -66,11 +67,12 @@ def names() -> tuple[str, ...]:
     return tuple(AGENTS)
 
 
-def load(name: str) -> Policy:
+def load(name: str, rules: Rules = DEFAULT) -> Policy:
     """Makes a player by name, such as `greedy` or `expectimax:depth=1,alpha=0.6`.
 
     Args:
       name: a name of `names()`; after a colon, options as `key=value`, separated by commas.
+      rules: the table's rules, for players that count points.
 
     Returns:
       The player, named as given.
@@ -83,7 +85,10 @@ def load(name: str) -> Policy:
     if base not in AGENTS:
         raise ValueError(_unknown("agent", base, names()))
     make = importlib.import_module(AGENTS[base].module).make
-    return make(**_parse_options(base, text, make))._replace(name=name)
+    options = _parse_options(base, text, make)
+    if "rules" in inspect.signature(make).parameters:
+        options["rules"] = rules
+    return make(**options)._replace(name=name)
 
 
 def _parse_options(base: str, text: str, make: Callable[..., Policy]) -> dict[str, Any]:

@@ -5,7 +5,9 @@ excluded by it. Fields whose behaviour is not built yet refuse any value but the
 """
 
 import dataclasses
+import difflib
 from dataclasses import dataclass
+from typing import Any
 
 from mjx.tiles import NUM_TILES
 
@@ -164,3 +166,46 @@ PRESETS = {
     "wan": DEFAULT,  # replaced once its fields are built
     "thirteen": DEFAULT,
 }
+
+
+def parse(text: str) -> Rules:
+    """Reads a table from text: a preset's name, then fields, such as `wan,reserve=0`.
+
+    Args:
+      text: items separated by commas; each but the first is `field=value`, with `true`, `false`
+        and `none` where the field takes them. Without a preset the defaults are changed.
+
+    Raises:
+      ValueError: no such preset, field or value; the message says which there are.
+    """
+    rules, found = DEFAULT, {}
+    for place, item in enumerate(filter(None, (part.strip() for part in text.split(",")))):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if equals:
+            found[name] = _parse_value(name, value)
+        elif place == 0:
+            rules = _preset(name)
+        else:
+            raise ValueError(f"After the first item come field=value, not {item!r}, in {text!r}.")
+    return dataclasses.replace(rules, **found)
+
+
+def _preset(name: str) -> Rules:
+    """Finds a preset by name."""
+    if name not in PRESETS:
+        raise ValueError(f"No rules are named {name!r}; there are {', '.join(PRESETS)}.")
+    return PRESETS[name]
+
+
+def _parse_value(name: str, text: str) -> Any:
+    """Reads the value of a field; its range is checked by `Rules`."""
+    defaults = {field.name: field.default for field in dataclasses.fields(Rules)}
+    if name not in defaults:
+        near = difflib.get_close_matches(name, defaults, n=1, cutoff=0.0)[0]
+        raise ValueError(f"No field of the rules is named {name!r}; did you mean {near!r}?")
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    if isinstance(defaults[name], str) or not text.removeprefix("-").isdigit():
+        return text
+    return int(text)

@@ -112,6 +112,8 @@ def test_scrambling_touches_every_hidden_field(midgame):
     other = scrambled(midgame, np.zeros(NUM, np.int32))
     for field in dataclasses.fields(mjx.State):
         pair = [jax.tree.leaves(getattr(state, field.name)) for state in (midgame, other)]
+        if not pair[0]:
+            continue  # what only other rules need
         is_same = all((np.asarray(a) == np.asarray(b)).all() for a, b in zip(*pair, strict=True))
         assert is_same == (field.name in public), field.name
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mjx.rules import DEFAULT, Rules
+from mjx.rules import DEFAULT, PRESETS, Rules, parse
 from mjx.score.payments import ALL_PAY, payments
 from tests.oracle.rules import Rules as Reference
 
@@ -133,3 +133,27 @@ def test_static_under_jit():
     assert list(jitted(jnp.int32(0), rules=DEFAULT)) == [-1500, 3500, -1000, -1000]
     assert traced == [Rules(), Rules(base=0, unit=1)]
     assert {Rules(): 1}[DEFAULT] == 1
+
+
+def test_tables_are_read_from_text():
+    assert parse("") == parse("AT") == DEFAULT
+    assert parse("star31,reserve=0, tai_cap=81") == dataclasses.replace(
+        PRESETS["star31"], reserve=0, tai_cap=81
+    )
+    assert parse("tai_cap=none,pinghu_with_menqing=false").pinghu_with_menqing is False
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("wann", "No rules are named 'wann'; there are AT, star31"),
+        ("reserv=0", "did you mean 'reserve'"),
+        ("reserve=many", "Rules.reserve is a whole number from 0 to 71, not 'many'"),
+        ("reserve=-1", "not -1"),
+        ("multi_ron=1", "Rules.multi_ron is True or False, not 1"),
+        ("reserve=1,wan", "field=value, not 'wan'"),
+    ],
+)
+def test_a_text_that_is_no_table_is_refused(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse(text)

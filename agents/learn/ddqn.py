@@ -3,16 +3,18 @@
 from agents.learn import player, trained
 from agents.learn.config import SearchConfig
 from agents.policy import Policy
+from mjx.rules import DEFAULT, Rules
 
 
-def make(path: str = "runs/cpu") -> Policy:
+def make(path: str = "runs/cpu", rules: Rules = DEFAULT) -> Policy:
     """Makes the player of a run.
 
     Args:
       path: the run's folder.
+      rules: the table's rules, which price the wins.
 
     Raises:
       CheckpointError: no run of ours lies there, or none that has a checkpoint.
     """
     network, params, _ = trained.read(path)
-    return player.policy("ddqn", network, params, SearchConfig(depth=0, claim_depth=0))
+    return player.policy("ddqn", network, params, SearchConfig(depth=0, claim_depth=0), rules)

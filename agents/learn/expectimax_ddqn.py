@@ -3,6 +3,7 @@
 from agents.learn import player, trained
 from agents.learn.config import SearchConfig
 from agents.policy import Policy
+from mjx.rules import DEFAULT, Rules
 
 _AS_TRAINED = -1
 
@@ -12,6 +13,7 @@ def make(
     depth: int = _AS_TRAINED,
     claim_depth: int = _AS_TRAINED,
     alpha: float = float(_AS_TRAINED),
+    rules: Rules = DEFAULT,
 ) -> Policy:
     """Makes the player of a run; -1 is the search that the run was trained with.
 
@@ -20,6 +22,7 @@ def make(
       depth: layers of the own turn.
       claim_depth: layers for claims and passes.
       alpha: share of the tiles in hand that are tried as discards.
+      rules: the table's rules, which price the wins.
 
     Raises:
       CheckpointError: no run of ours lies there, or none that has a checkpoint.
@@ -31,4 +34,4 @@ def make(
         claim_depth=as_trained.claim_depth if claim_depth == _AS_TRAINED else claim_depth,
         alpha=as_trained.alpha if alpha == _AS_TRAINED else alpha,
     )
-    return player.policy("expectimax_ddqn", network, params, search)
+    return player.policy("expectimax_ddqn", network, params, search, rules)

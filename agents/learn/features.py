@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
+from agents import options
 from mjx import distance, packed, tiles
 from mjx.observe import Observation, tiles_in_melds
 from mjx.state import NUM_SEATS
@@ -113,11 +114,10 @@ def blank_view() -> View:
 def table_of(observation: Observation) -> Table:
     """Condenses what an observation shows outside the own hand."""
     seen = observation
-    kongs = seen.kongs | seen.concealed_kongs
     small = jnp.int8
     return Table(
         melds=tiles_in_melds(seen.chows, seen.pongs, seen.kongs, seen.concealed_kongs),
-        num_melds=jnp.sum(seen.chows + seen.pongs + kongs, axis=-1, dtype=jnp.int32).astype(small),
+        num_melds=options.sets_made(seen).astype(small),
         discards=seen.discards,
         unseen=seen.unseen,
         seat_wind=seen.seat_wind.astype(small),

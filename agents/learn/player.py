@@ -23,6 +23,7 @@ from agents.search.value import Position, ValueFunction
 from mjx import packed
 from mjx import state as st
 from mjx.observe import Observation, tiles_in_melds
+from mjx.rules import DEFAULT, Rules
 
 Array = jax.Array
 Params = Any
@@ -91,11 +92,15 @@ def decide_with(network: QNetwork, search: SearchConfig) -> Decide:
     return decide
 
 
-def policy(name: str, network: QNetwork, params: Params, search: SearchConfig) -> Policy:
+def policy(
+    name: str, network: QNetwork, params: Params, search: SearchConfig, rules: Rules = DEFAULT
+) -> Policy:
     """Makes a player of a network and a search, which may have no layer at all."""
-    return expectimax.policy(name, value_function(network), params, settings_of(search))
+    return expectimax.policy(name, value_function(network), params, settings_of(search, rules))
 
 
-def settings_of(search: SearchConfig) -> Settings:
+def settings_of(search: SearchConfig, rules: Rules = DEFAULT) -> Settings:
     """Returns a search's settings as the tree takes them."""
-    return Settings(depth=search.depth, claim_depth=search.claim_depth, alpha=search.alpha)
+    return Settings(
+        depth=search.depth, claim_depth=search.claim_depth, alpha=search.alpha, rules=rules
+    )

@@ -81,7 +81,7 @@ def at_root(observation: Observation, tiles: Own, rules: Rules) -> Array:
     melds = observation.chows.any() | observation.pongs.any() | observation.kongs.any()
     untouched = ~(melds | observation.concealed_kongs.any())
     first = untouched & ~jnp.any(observation.history_seat == 0)
-    is_dealer = observation.seat_wind == 0
+    is_dealer = observation.dealer == 0
     hand = jnp.where(self_draw, tiles.hand - word, tiles.hand)
     win = _win(
         table_of(observation), tiles._replace(hand=hand), kind, self_draw, observation.replacement

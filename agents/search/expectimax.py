@@ -20,6 +20,7 @@ from agents.search.value import NEVER, ValueFunction
 from agents.worklist import map_where
 from mjx import actions
 from mjx.observe import Observation
+from mjx.rules import DEFAULT, Rules
 
 Array = jax.Array
 
@@ -27,7 +28,13 @@ _TASKS_AT_ONCE = (1024, 16, 1, 1, 1)  # by depth: trees of two layers fill the m
 _DECISIONS_AT_ONCE = 512  # bounds the memory of a large batch
 
 
-def make(depth: int = 2, claim_depth: int = 1, alpha: float = 0.6, kappa: float = 1.0) -> Policy:
+def make(
+    depth: int = 2,
+    claim_depth: int = 1,
+    alpha: float = 0.6,
+    kappa: float = 1.0,
+    rules: Rules = DEFAULT,
+) -> Policy:
     """Makes the baseline: a search with the hand-made leaf value.
 
     Args:
@@ -36,8 +43,9 @@ def make(depth: int = 2, claim_depth: int = 1, alpha: float = 0.6, kappa: float 
         so costs 34 trees.
       alpha: share of the tiles in hand that are tried as discards.
       kappa: weight of the self-draw in the value of a completed hand.
+      rules: the table's rules, which price the wins.
     """
-    settings = Settings(depth=depth, claim_depth=claim_depth, alpha=alpha, kappa=kappa)
+    settings = Settings(depth=depth, claim_depth=claim_depth, alpha=alpha, kappa=kappa, rules=rules)
     return policy("expectimax", handmade.value(), handmade.params(), settings)
 
 

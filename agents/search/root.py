@@ -132,7 +132,8 @@ def action_values(root: Root, values: Array, points: Array, context: Any, solver
     is_kong = root.kong[:, None] == np.arange(2 * NUM_KINDS, dtype=np.int32)[None]
     kongs = jnp.sum(jnp.where(is_kong, means[:, None], np.float32(0)), axis=0)
     win = completion.at_root(root.observation, root.tiles, solver.settings.rules)
-    calls = jnp.stack([means[1], win, passing])
+    # The tree knows nothing of declared hands: whoever may declare itself ready does.
+    calls = jnp.stack([means[1], win, passing, passing + 1])
     value = jnp.concatenate([values[0], kongs, best[:NUM_DISCARDS_FIRST], calls])
     return jnp.where(root.legal, value, NEVER)
 
