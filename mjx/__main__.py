@@ -19,10 +19,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mjx import actions, events, handtext, record, render, score, tiles, wonhand
+from mjx import actions, events, handtext, record, render, rules, score, tiles, wonhand
 from mjx.events import Event
 from mjx.observe import observe
-from mjx.rules import PRESETS, Rules
+from mjx.rules import Rules
 from mjx.state import State
 from mjx.step import init, step
 
@@ -42,6 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        print()
+        return 130
 
 
 def _options(
@@ -73,7 +76,7 @@ def _options(
     game.add_argument("--agent", default="greedy", help="the other seats, as in eval.py")
     game.add_argument("--seed", type=int, default=0, help="the same seed, the same wall")
     game.add_argument("--seat", type=int, default=0, choices=range(4), help="yours; 0 deals")
-    game.add_argument("--rules", default="AT", choices=sorted(PRESETS), help="a preset")
+    game.add_argument("--rules", default="AT", help="a preset and fields: wan,reserve=0")
     game.add_argument("--record", type=pathlib.Path, metavar="FILE", help="write the hand here")
     game.set_defaults(run=_play)
     return parser, parser.parse_args(arguments)
@@ -100,11 +103,11 @@ def _score(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             parser.error(f"score: {error}")
         return _score_lines([line for line in text.split(b"\n") if line.strip()])
     try:
-        hand, rules = handtext.parse_text(" ".join(options.hand))
-        wonhand.check(hand, rules)
+        hand, table = handtext.parse_text(" ".join(options.hand))
+        wonhand.check(hand, table)
     except ValueError as error:
         return _fail(error)
-    (scored,) = wonhand.score_all([(hand, rules)])
+    (scored,) = wonhand.score_all([(hand, table)])
     if isinstance(scored, ValueError):
         return _fail(scored)
     print(*_tai_lines(scored.tai, scored.total), _due(hand, scored.due), sep="\n")
@@ -227,7 +230,7 @@ def _shown(hand: record.Hand, stop: _Stop, where: str, seat: int | None) -> str:
 
 
 def _told(
-    event: Event, viewer: int | None, rules: Rules, names: tuple[str, ...] | None = None
+    event: Event, viewer: int | None, table: Rules, names: tuple[str, ...] | None = None
 ) -> list[str]:
     """Words an event for a seat, or for who sees all."""
     kind, seat = event["type"], event.get("seat")
@@ -245,7 +248,7 @@ def _told(
     if kind == "draw" and is_hidden and event["tile"] not in events.FLOWERS:
         tile = "a tile"
     if kind == "kong" and event["form"] == "concealed" and is_hidden:
-        tile = tile if rules.concealed_kong_shown else "a kind"
+        tile = tile if table.concealed_kong_shown else "a kind"
     words = {
         **{"draw": f"draws {tile}", "flower": f"exposes {tile}", "ready": "is ready"},
         "discard": f"discards {tile}" + (" as drawn" if event.get("drawn") else ""),
@@ -268,42 +271,43 @@ def _glyph(tile: str) -> str:
 def _play(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Plays a hand in the terminal."""
     try:
-        agent = _agent(options.agent)
+        table = rules.parse(options.rules)
+        agent = _agent(options.agent, table)
         if options.record is not None:
             record.write_file(options.record, None)
-    except (ValueError, OSError) as error:
+    except (ValueError, NotImplementedError, OSError) as error:
         return _fail(error)
-    rules, seat = PRESETS[options.rules], options.seat
+    seat = options.seat
     deal_key, act_key = jax.random.split(jax.random.key(options.seed))
-    first = state = init(deal_key, rules)
+    first = state = init(deal_key, table)
     advance = jax.jit(step, static_argnames="rules")
-    act = jax.jit(_acting(agent, rules))
+    act = jax.jit(_acting(agent, table))
     done: list[int] = []
     told: Event | None = None
     print(f"You are seat {seat}; the others are {agent.name}. Ctrl-D ends.")
     while not state.terminated:
         if int(state.current_player) == seat:
-            action = _ask(state, seat, rules)
+            action = _ask(state, seat, table)
             if action is None:
                 print("\nThe hand was not finished.")
                 return 0
         else:
             action = int(act(agent.params, jax.random.fold_in(act_key, len(done)), state))
-        after = advance(state, jnp.int32(action), rules=rules)
-        for told in events.events_between(state, action, after, rules):
-            print(*_told(told, seat, rules), sep="\n")
+        after = advance(state, jnp.int32(action), rules=table)
+        for told in events.events_between(state, action, after, table):
+            print(*_told(told, seat, table), sep="\n")
         state = after
         done.append(action)
-    for event in events.end_of(first, state, told, rules):
-        print(*_told(event, seat, rules), sep="\n")
+    for event in events.end_of(first, state, told, table):
+        print(*_told(event, seat, table), sep="\n")
     if options.record is not None:
         names = ["you" if s == seat else agent.name for s in range(4)]
         played = np.array(done, np.int32)
-        record.write_file(options.record, record.lines(first, played, rules, names))
+        record.write_file(options.record, record.lines(first, played, table, names))
     return 0
 
 
-def _agent(name: str) -> Any:
+def _agent(name: str, table: Rules) -> Any:
     """Makes a player by name.
 
     The game imports nothing of the players; only this command looks for them, when it is run.
@@ -317,28 +321,28 @@ def _agent(name: str) -> Any:
         if error.name not in ("agents", "agents.policy"):
             raise
         raise ValueError("play needs the package `agents`, which is not installed here.") from None
-    return policy.load(name)
+    return policy.load(name, table)
 
 
-def _acting(agent: Any, rules: Rules) -> Any:
+def _acting(agent: Any, table: Rules) -> Any:
     """Makes the function by which the agent acts in one hand, on what its seat sees."""
 
     def act(params: Any, key: jax.Array, state: State) -> jax.Array:
-        seen = observe(state, state.current_player, rules)
+        seen = observe(state, state.current_player, table)
         seen = jax.tree.map(lambda leaf: leaf[None], seen)
         return agent.act(params, key[None], seen, seen.legal_action_mask)[0]
 
     return act
 
 
-def _ask(state: State, seat: int, rules: Rules) -> int | None:
+def _ask(state: State, seat: int, table: Rules) -> int | None:
     """Shows a seat its table and asks until it names a legal move; None at the end of input."""
     moves = _moves(state)
     by_name = {name.casefold(): action for name, action in moves.items()}
     by_name |= {actions.NAMES[action].casefold(): action for action in moves.values()}
     if actions.PASS in moves.values():
         by_name[""] = actions.PASS
-    print(f"\n{render(state, seat, rules)}\nmoves: {', '.join(moves)}")
+    print(f"\n{render(state, seat, table)}\nmoves: {', '.join(moves)}")
     while True:
         try:
             answer = " ".join(input("> ").split()).casefold()

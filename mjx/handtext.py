@@ -13,9 +13,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mjx import tiles
+from mjx import rules, tiles
 from mjx.events import FLOWERS, WINDS
-from mjx.rules import DEFAULT, PRESETS, Rules
+from mjx.rules import Rules
 from mjx.wonhand import FLAGS, WIN_BY, WonHand, num_concealed
 
 _FORMS = {"chow": ("chow", "chi", "吃"), "pong": ("pong", "pon", "碰"), "kong": ("kong", "槓")}
@@ -55,7 +55,7 @@ def parse_text(text: str) -> tuple[WonHand, Rules]:
     melds: list[tuple[str, int]] = []
     said: dict[str, str] = {}
     words: set[str] = set()
-    options: dict[str, Any] = {}
+    options: list[str] = []
     for token in re.findall(r"[^\s:=]+:\[[^\]]*\]?|[^\s,]+(?:,[^\s,]+)*", text):
         name, colon, value = token.partition(":")
         word = _word(token)
@@ -69,16 +69,13 @@ def parse_text(text: str) -> tuple[WonHand, Rules]:
                 )
             said[name] = value
         elif "=" in token:
-            field, _, value = token.partition("=")
-            options[field] = _option(field, value)
+            options.append(token)
         elif word in (*WIN_BY, *FLAGS, "dealer"):
             words.add(word)
         else:
             kinds += [kind for part in token.split(",") for kind in _tiles(part)]
-    if said.get("flowers"):
-        options = {"n_flowers": 8} | options
-    rules = _preset(said.get("rules"), options)
-    return _from_words(kinds, melds, said, words, rules), rules
+    table = _table(said, options)
+    return _from_words(kinds, melds, said, words, table), table
 
 
 def parse_case(case: dict[str, Any]) -> tuple[WonHand, Rules]:
@@ -97,7 +94,7 @@ def parse_case(case: dict[str, Any]) -> tuple[WonHand, Rules]:
         for value in case.get(key, []):
             if type(value) is not str:
                 raise ValueError(f"`{key}` holds texts, not {value!r}")
-    rules = _make_rules(case.get("options", {}))
+    table = _make_rules(case.get("options", {}))
     _one_of("win_by", case["win_by"], WIN_BY)
     for flag in case.get("flags", []):
         _one_of("flags", flag, FLAGS)
@@ -120,7 +117,7 @@ def parse_case(case: dict[str, Any]) -> tuple[WonHand, Rules]:
         flags=frozenset(case.get("flags", [])),
         flowers=_flowers(case.get("flowers", [])),
     )
-    return hand, rules
+    return hand, table
 
 
 def _from_words(
@@ -128,7 +125,7 @@ def _from_words(
     melds: list[tuple[str, int]],
     said: dict[str, str],
     words: set[str],
-    rules: Rules,
+    table: Rules,
 ) -> WonHand:
     """Puts a hand together from what was said, and fills in what follows from it."""
     if "win" not in said:
@@ -142,13 +139,13 @@ def _from_words(
         raise ValueError(f"A hand is won in one way, not by {' and '.join(ways)}.")
     flags = words & set(FLAGS)
     is_drawn = flags & {"heavenly", "earthly", "after_kong", "after_open_kong"}
-    by_wind = rules.seat_wind_mode == "dealer_east"
+    by_wind = table.seat_wind_mode == "dealer_east"
     seat = _wind("seat:", said["seat"]) if "seat" in said else None
     is_dealer = "dealer" in words or "heavenly" in flags or (by_wind and seat == 0)
     streak = said.get("streak", "0")
     if not re.fullmatch(r"[0-9]{1,6}", streak):
         raise ValueError(f"streak: is a whole number, 0 or more, not {streak!r}.")
-    if len(kinds) == num_concealed(len(melds), rules) + 1 and win_tile in kinds:
+    if len(kinds) == num_concealed(len(melds), table) + 1 and win_tile in kinds:
         kinds.remove(win_tile)  # the winning tile was written among the others
     return WonHand(
         concealed=tuple(kinds),
@@ -237,29 +234,25 @@ def _no_such(given: str, allowed: Sequence[str], is_double: bool) -> str:
     return f"There is no {given!r}; did you mean {near[0]!r}? Known: {', '.join(allowed)}."
 
 
-def _option(field: str, text: str) -> Any:
-    """Reads the value of a field of the rules; whether it is allowed is for the rules to say."""
-    known = {"true": True, "false": False, "none": None}
-    if text.lower() in known:
-        return known[text.lower()]
-    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else text
+def _table(said: dict[str, str], options: Sequence[str]) -> Rules:
+    """Reads the rules; whoever names flowers plays with them."""
+    try:
+        table = rules.parse(",".join([*filter(None, [said.get("rules")]), *options]))
+        if said.get("flowers") and not any(one.startswith("n_flowers=") for one in options):
+            table = dataclasses.replace(table, n_flowers=8)
+    except NotImplementedError as error:
+        raise ValueError(str(error)) from None
+    return table
 
 
-def _preset(name: str | None, options: dict[str, Any]) -> Rules:
-    """Makes the rules of a preset with some fields changed."""
-    if name is not None and name not in PRESETS:
-        raise ValueError(_no_such(name, tuple(PRESETS), False))
-    return _make_rules(options, PRESETS[name] if name else DEFAULT)
-
-
-def _make_rules(options: dict[str, Any], rules: Rules = DEFAULT) -> Rules:
-    """Changes fields of rules, and refuses what there is not."""
+def _make_rules(options: dict[str, Any]) -> Rules:
+    """Makes the rules of a case."""
     fields = [field.name for field in dataclasses.fields(Rules)]
     for name in options:
         if name not in fields:
             near = difflib.get_close_matches(name, fields, n=1, cutoff=0.0)[0]
             raise ValueError(f"There is no option {name!r} of the rules; did you mean {near!r}?")
     try:
-        return dataclasses.replace(rules, **options)
+        return Rules(**options)
     except NotImplementedError as error:
         raise ValueError(str(error)) from None
