@@ -7,17 +7,18 @@ import argparse
 import dataclasses
 import importlib.metadata
 import json
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
 from agents import arena, policy, results
+from mjx import record
 from mjx.rules import DEFAULT
 
 LIBRARIES = ("jax", "jaxlib", "flax", "optax", "numpy", "scipy")
@@ -31,8 +32,9 @@ def main(arguments: list[str] | None = None) -> None:
         arena.check(options.pairs, options.seed, options.lanes)
         a = policy.load(options.a)
         b = a if options.b == options.a else policy.load(options.b)
-        if options.json is not None:
-            _write(options.json, None)
+        for option, path in (("--json", options.json), ("--record", options.record)):
+            if path is not None:
+                _check_path(option, path)
     except (ValueError, OSError) as error:
         parser.error(str(error))
     start = time.perf_counter()
@@ -45,12 +47,15 @@ def main(arguments: list[str] | None = None) -> None:
             lanes=options.lanes,
             clock=time.perf_counter,
             report=lambda done, _: bar.update(done - bar.n),
+            keep_actions=options.record is not None,
         )
     result = results.figures(played, (options.a, options.b))
     result |= _circumstances(options, time.perf_counter() - start)
     print(results.table(result))
     if options.json is not None:
-        _write(options.json, result)
+        record.write_file(options.json, [json.dumps(result, indent=2, allow_nan=False)])
+    if options.record is not None:
+        record.write_file(options.record, _lines(played, options))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,6 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pairs", type=int, required=True, help="walls, each played twice")
     parser.add_argument("--seed", type=int, required=True, help="the same seed, the same figures")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write them here")
+    parser.add_argument(
+        "--record", type=pathlib.Path, metavar="FILE", help="also write all hands here"
+    )
     parser.add_argument(
         "--lanes",
         type=int,
@@ -98,26 +106,27 @@ def _commit() -> str | None:
     return described.stdout.strip() if described.returncode == 0 else None
 
 
-def _write(path: pathlib.Path, result: dict[str, Any] | None) -> None:
-    """Writes the figures in one piece; None only makes sure that it can be done.
+def _lines(played: arena.Match, options: argparse.Namespace) -> Iterator[str]:
+    """Writes the hands of a match as a record, with who played each seat of each."""
+    assert played.actions is not None
+    columns = np.zeros((max(map(len, played.actions)), len(played.actions)), np.uint8)
+    for game, made in enumerate(played.actions):
+        columns[: len(made), game] = made
+    is_a = played.hands.is_a.reshape(len(played.actions), -1)
+    names = np.where(is_a, options.a, options.b).tolist()
+    return record.lines(arena.first_states(options.pairs, options.seed), columns, DEFAULT, names)
+
+
+def _check_path(option: str, path: pathlib.Path) -> None:
+    """Makes sure before any hand is played that a file can be written.
 
     Raises:
-      OSError: the file cannot be written.
+      OSError: it cannot.
     """
-    if path.is_dir():
-        raise IsADirectoryError(f"--json {path} is a folder; name a file.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"--json {path}: there is no folder {path.parent}.")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=2, allow_nan=False)
-            file.write("\n")
-        if result is not None:
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-    finally:
-        pathlib.Path(name).unlink(missing_ok=True)
+        record.write_file(path, None)
+    except OSError as error:
+        raise OSError(f"{option}: {error}") from None
 
 
 if __name__ == "__main__":

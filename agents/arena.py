@@ -32,6 +32,7 @@ from mjx.step import advance, init
 Array = jax.Array
 
 MAX_LANES = 256
+MAX_DECISIONS = 1024  # more than a hand can have
 A, B, EITHER = 0, 1, 2  # whose decisions a batch takes
 # The seats of a where the sides are not exchanged: opposite, then the two ways to be adjacent.
 _SEATINGS = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1]], bool)
@@ -54,6 +55,7 @@ class Match(NamedTuple):
 
     hands: Hands
     seconds_per_decision: tuple[float, float] | None  # of a and of b; None without a clock
+    actions: list[np.ndarray] | None = None  # uint8[decisions] by game, where they were kept
 
 
 class Lanes(struct.PyTreeNode):
@@ -62,6 +64,7 @@ class Lanes(struct.PyTreeNode):
     state: State  # [L, ...]
     game: Array  # int32[L]     2 * pair + (1 if the sides are exchanged)
     num_decisions: Array  # int32[L]     made in the hand so far
+    actions: Array | None = None  # uint8[L, MAX_DECISIONS]  these decisions, where they are kept
 
 
 class Batch(NamedTuple):
@@ -91,6 +94,7 @@ def match(
     lanes: int | None = None,
     clock: Callable[[], float] | None = None,
     report: Callable[[int, int], object] | None = None,
+    keep_actions: bool = False,
 ) -> Match:
     """Plays mirrored pairs of hands.
 
@@ -103,6 +107,7 @@ def match(
       lanes: hands in play at once, even; by default all of them up to `MAX_LANES`.
       clock: tells the time in seconds; with it the agents are timed, after a warm-up.
       report: called with the hands finished and the hands in all, whenever some are dealt.
+      keep_actions: returns the decisions of every hand too.
 
     Raises:
       ValueError: a number out of range.
@@ -113,8 +118,9 @@ def match(
     num_rows, chunk = num_lanes // 2, max(1, num_lanes // 8)
     clocked = _Clocked((a, b), clock)
     records: list[dict[str, np.ndarray]] = []
+    kept: dict[int, np.ndarray] = {}
     side, num_dealt, num_done = A, 0, 0
-    table = _empty(num_lanes, rules)
+    table = _empty(num_lanes, rules, keep_actions)
     status = jax.device_get(_status(table))
     while num_done < num_games:
         has_room = num_dealt < num_games and status.num_free >= chunk
@@ -123,6 +129,7 @@ def match(
             games = np.where(games < num_games, games, np.int32(-1))
             table, record, status = _deal(table, games, root, rules=rules)
             records.append(jax.device_get(record))
+            kept |= _kept(records[-1])
             num_dealt = min(num_dealt + chunk, num_games)
             num_done += int((records[-1]["game"] >= 0).sum())
             if report is not None:
@@ -136,13 +143,24 @@ def match(
         status = jax.device_get(status)
         if status.num_illegal:
             raise RuntimeError(f"The agent {(a, b)[side].name!r} chose an illegal action.")
-    return Match(_hands(records, pairs), clocked.seconds_per_decision)
+    played = [kept[game] for game in range(num_games)] if keep_actions else None
+    return Match(_hands(records, pairs), clocked.seconds_per_decision, played)
+
+
+def first_states(pairs: int, seed: int, rules: Rules = DEFAULT) -> State:
+    """Deals the hands of a match once more: states [2 * pairs, ...], NumPy."""
+    deal = jax.jit(lambda games: jax.vmap(lambda game: deal_one(game, root, rules))(games))
+    root, parts = jax.random.key(seed), []
+    for start in range(0, 2 * pairs, MAX_LANES):
+        games = np.arange(start, start + MAX_LANES, dtype=np.int32)
+        parts.append(jax.device_get(deal(games)))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: 2 * pairs], *parts)
 
 
 def deal_one(game: Array, root: Array, rules: Rules) -> State:
     """Deals a game by its id int32[] from the key of the match; -1 gives a finished state."""
     state = init(_key(root, game, _WALL), rules, dealer_of(game), round_wind_of(game))
-    return state.replace(terminated=game < 0)
+    return state.replace(terminated=state.terminated | (game < 0))
 
 
 def seats_of_a(game: Array) -> Array:
@@ -234,6 +252,10 @@ def _put(table: Lanes, batch: Batch, action: Array, rules: Rules) -> tuple[Lanes
         state=_scatter(table.state, place, after),
         num_decisions=table.num_decisions.at[place].add(1, mode="drop"),
     )
+    if table.actions is not None:
+        count = table.num_decisions[batch.lane] - 1
+        kept = table.actions.at[place, count].set(action.astype(jnp.uint8), mode="drop")
+        table = table.replace(actions=kept)
     return table, _status(table, jnp.sum(batch.is_real & ~is_legal, dtype=jnp.int32))
 
 
@@ -255,12 +277,16 @@ def _deal(
         "tai": jnp.where(state.winner >= 0, tai, 0),
         "points": jax.vmap(lambda one: score.settle(one, rules))(state),
     }
+    if table.actions is not None:
+        record["num_decisions"] = table.num_decisions[lane]
+        record["actions"] = table.actions[lane]
     place = jnp.where(is_ended[lane], lane, len(table.game))
     new = jax.vmap(lambda game: deal_one(game, root, rules))(games)
     table = Lanes(
         state=_scatter(table.state, place, new),
         game=table.game.at[place].set(games, mode="drop"),
         num_decisions=table.num_decisions.at[place].set(0, mode="drop"),
+        actions=table.actions,
     )
     return table, record, _status(table)
 
@@ -273,7 +299,15 @@ def _key(root: Array, game: Array, use: int) -> Array:
     return jax.random.fold_in(jax.random.fold_in(root, game // 2), use)
 
 
-def _empty(num_lanes: int, rules: Rules) -> Lanes:
+def _kept(record: dict[str, np.ndarray]) -> dict[int, np.ndarray]:
+    """Takes the decisions, if they are kept, out of a record of hands: by game, to their ends."""
+    if "actions" not in record:
+        return {}
+    rows = zip(record["game"], record.pop("num_decisions"), record.pop("actions"), strict=True)
+    return {int(game): row[:count].copy() for game, count, row in rows if game >= 0}
+
+
+def _empty(num_lanes: int, rules: Rules, keep_actions: bool) -> Lanes:
     """Makes lanes without hands."""
     shapes = jax.eval_shape(lambda key: init(key, rules), jax.random.key(0))
     state = jax.tree.map(lambda leaf: jnp.zeros((num_lanes, *leaf.shape), leaf.dtype), shapes)
@@ -281,6 +315,7 @@ def _empty(num_lanes: int, rules: Rules) -> Lanes:
         state=state.replace(terminated=jnp.ones(num_lanes, bool)),
         game=jnp.full(num_lanes, -1, jnp.int32),
         num_decisions=jnp.zeros(num_lanes, jnp.int32),
+        actions=jnp.zeros((num_lanes, MAX_DECISIONS), jnp.uint8) if keep_actions else None,
     )
 
 
