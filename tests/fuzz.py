@@ -11,7 +11,6 @@ N = decisions of a hand, B = hands at once, C = steps of a chunk, P = 4 seats, T
 
 import argparse
 import concurrent.futures
-import contextlib
 import dataclasses
 import functools
 import multiprocessing
@@ -319,22 +318,12 @@ WALL_NAMES = (*tiles.NAMES, *(f"f{number}" for number in range(1, 9)))
 
 def rules_of(seed: int, rules: Rules | None) -> Rules:
     """Gives the rules that a seed plays by, unless they are fixed."""
-    return as_built(house_rules.draw(seed // BLOCK)) if rules is None else rules
+    return house_rules.draw(seed // BLOCK) if rules is None else rules
 
 
 def rules_named(text: str) -> Rules:
     """Reads rules from text: "default", or what `mjx.rules.parse` reads."""
     return Rules(**dataclasses.asdict(mjx.rules.parse("" if text == "default" else text)))
-
-
-def as_built(rules: Rules) -> Rules:
-    """Puts back to their defaults the options that the game does not know yet."""
-    known = {}
-    for name, value in dataclasses.asdict(rules).items():
-        with contextlib.suppress(NotImplementedError):
-            mjx.Rules(**{name: value})
-            known[name] = value
-    return Rules(**known)
 
 
 def run_block(seed: int, num: int, rules: Rules | None) -> tuple[Counter, int]:

@@ -1,4 +1,4 @@
-"""The options of claims and turns, each in a hand that needs it, and many of them in many hands."""
+"""The options of claims and turns, each in a hand that needs it, against the reference."""
 
 import dataclasses
 import random
@@ -12,7 +12,6 @@ import mjx
 from mjx import actions, claims, packed
 from mjx import state as st
 from mjx.step import advance
-from tests import options
 from tests.oracle import legal
 from tests.oracle.game import Game
 from tests.oracle.rules import Rules as Reference
@@ -97,13 +96,21 @@ def deal(game, wall):
     return mjx.init_from_wall(np.array(wall, np.int8), rules, *dealt), rules
 
 
+def compare(game, state):
+    """Asserts that both let the same seat do the same."""
+    assert bool(state.terminated) == game.terminated
+    assert [int(state.locked) >> seat & 1 for seat in range(4)] == game.locked
+    if not game.terminated:
+        assert int(state.current_player) == game.current_player
+        assert list(np.flatnonzero(state.legal_action_mask)) == game.legal_actions()
+
+
 def replay(base):
     """Plays a scene in both games, comparing before each action and after the last."""
     played, game = base.play_all()[1], base.new_game()
     state, rules = deal(game, base.wall)
     for action in [*played, None]:
-        seen = jax.device_get(options.shown(state, rules))
-        assert not options.difference(options.shown_by(game), seen)
+        compare(game, state)
         if action is not None:
             game.step(action)
             state = advance(state, jnp.int32(action), rules)
@@ -240,38 +247,3 @@ def test_illegal_action_while_readiness_is_asked():
     state, rules = replay(Scene(TIANTING, rules=Reference(tianting=8)))
     with pytest.raises(ValueError, match="Legal: pass, declare_ready"):
         mjx.step(state, actions.WIN, rules)
-
-
-# All options, each in two sets of rules or more.
-SETS = {
-    "open": dict(
-        multi_ron=True,
-        guoshui="ron_only",
-        swap_calling="same_and_suji",
-        forbid_upstream_kong=True,
-        tianting=8,
-        diting=4,
-        ligu=8,
-    ),
-    "strict": dict(
-        guoshui="until_discard",
-        swap_calling="same",
-        open_kong_win=False,
-        tail_no_calls=3,
-        min_tai=2,
-        sigangpai=4,
-    ),
-    "loose": dict(multi_ron=True, guoshui="off", min_tai=3, open_kong_win=False, tail_no_calls=30),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SETS)
-def test_hands_replay_without_a_difference(name):
-    events = options.check(SETS[name], range(120))
-    assert events["passed win"] > 20 and events["1 winners"] > 20
-    if name == "open":
-        for event in ("2 winners", "3 winners", "declared", "tianting", "diting", "ligu"):
-            assert events[event] > 0, event
-    if name == "strict":
-        assert events["sigangpai"] > 0
