@@ -1,19 +1,17 @@
 """One decision: its effect on the table, then who acts next, or how the hand ends.
 
-P = 4 seats, S = 4 suits. Legality and effect come from one place: `State.legal` is computed here
-for the seat that acts next, and an action is carried out by the same words.
+P = 4 seats, S = 4 suits. Each stage below is one question about the decision; `mjx.legal` then
+lists what the next seat may do, from the same words.
 """
 
-import dataclasses
 import functools
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mjx import actions, claims, flowers, hand, packed, ready, score, tiles
+from mjx import actions, claims, flowers, hand, legal, packed, ready, score, tiles
 from mjx import state as st
 from mjx.checks import check_action, check_modes, check_numbers, check_wall
 from mjx.rules import DEFAULT, Rules
@@ -24,7 +22,6 @@ from mjx.state import State
 Array = jax.Array
 
 _NOTHING, _EVERYTHING = np.uint32(0), np.uint32(0xFFFFFFFF)
-_WIN_BIT = actions.WIN - actions.CHOW_LOW
 
 
 class Move(NamedTuple):
@@ -153,7 +150,7 @@ def init_from_wall(
     if rules.n_flowers and (rules.baxian or rules.qiqiangyi):  # the deal may have ended the hand
         paid = stage(functools.partial(score.settle, rules=rules), state)
         state = _paid(state, jnp.where(state.terminated, paid, jnp.float32(0)))
-    return state.replace(legal=_legal(state, rules))
+    return state.replace(legal=legal.legal_words(state, rules))
 
 
 def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
@@ -205,9 +202,8 @@ def advance(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     state = state.replace(**stage(functools.partial(_rest, rules=rules), state, move))
     asked = stage(functools.partial(_ask, rules=rules), state, move)
     goes_on = asked["queue"] == 0
-    if (
-        state.winners is not None
-    ):  # the hand is won once all have been asked, whatever the last one says
+    if state.winners is not None:
+        # The hand is won once all have been asked, whatever the last one says.
         winners, winner = _winners(state, state.winners, move)
         state = state.replace(winners=winners, winner=winner)
         move = move._replace(win=goes_on & (move.win | (winners != 0)))
@@ -220,7 +216,7 @@ def advance(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     turned = stage(_turn, state, move, draw, asked["current_player"])
     turned |= _remember(state, move, draw, turned)
     state = state.replace(**{**asked, **moved, **turned})
-    return state.replace(legal=stage(functools.partial(_legal, rules=rules), state))
+    return state.replace(legal=stage(functools.partial(legal.legal_words, rules=rules), state))
 
 
 def _paid(state: State, points: Array) -> State:
@@ -314,7 +310,7 @@ def _locked(state: State, move: Move, waits: Words, rules: Rules) -> Array:
     if rules.guoshui == "off":
         return state.locked
     seat = move.seat.astype(jnp.uint32)
-    could_win = (state.legal[actions.CALL_WORD] >> _WIN_BIT) & 1
+    could_win = (state.legal[actions.CALL_WORD] >> legal.WIN_BIT) & 1
     declined = jnp.where(move.win, _NOTHING, could_win << seat)
     if rules.guoshui == "ron_only":
         declined = jnp.where(state.queue != 0, declined, _NOTHING)
@@ -331,7 +327,7 @@ def _ask(state: State, move: Move, rules: Rules) -> dict[str, Any]:
     words = state.hands.column(packed.suit_of(kind))
     barred = state.locked
     if rules.min_tai > 0:
-        barred |= _short_of_tai(state, kind, move.added_kong, rules)
+        barred |= legal.short_of_tai(state, kind, move.added_kong, rules)
     wins = claims.win_questions(state.waits, barred, state.actor, kind)
     calls = claims.call_questions(
         words, state.actor, kind, st.drawable(state, rules), state.hands, state.ready, rules
@@ -363,25 +359,6 @@ def _ask(state: State, move: Move, rules: Rules) -> dict[str, Any]:
         pending=jnp.where(stays, move.kind, -1),
         current_player=jnp.where(asking, asked, player),
     )
-
-
-def _short_of_tai(state: State, kind: Array, robbed: Array, rules: Rules) -> Array:
-    """Finds the seats whose win on another's tile would have too few tai: uint32[], bit = seat."""
-
-    def is_enough(seat: Array) -> Array:
-        return _has_tai(state, seat, kind, jnp.bool_(False), robbed, rules)
-
-    enough = jax.vmap(is_enough)(jnp.arange(NUM_SEATS, dtype=jnp.int32))
-    bits = jnp.where(enough, _NOTHING, np.uint32(1) << np.arange(NUM_SEATS, dtype=np.uint32))
-    return jnp.sum(bits, dtype=jnp.uint32)
-
-
-def _has_tai(
-    state: State, seat: Array, kind: Array, self_draw: Array, robbed: Array, rules: Rules
-) -> Array:
-    """Tells whether a complete hand has the tai that a win needs, before any cap: bool[]."""
-    win = score.win_if(state, seat, kind, self_draw, robbed, rules)
-    return score.total(win, dataclasses.replace(rules, tai_cap=None)) >= rules.min_tai
 
 
 def _winners(state: State, before: Array, move: Move) -> tuple[Array, Array]:
@@ -568,62 +545,3 @@ def _remember(state: State, move: Move, draw: Draw, turned: dict[str, Any]) -> d
     if state.ready is not None and move.declares is not None:
         fields["ready"] = state.ready | ready.declaration(state, move.declares)
     return fields
-
-
-def _legal(state: State, rules: Rules) -> Words:
-    """Lists what `current_player` may do, as five words; everything once the hand is over."""
-    seat = state.current_player
-    own, sets = state.hands.row(seat), state.sets.row(seat)
-    has_drawn = state.drawn >= 0  # not after a chow or a pong, nor while others are asked
-    is_asked = state.queue != 0
-    wall_allows = st.may_kong(state, seat, rules)
-    may_kong = has_drawn & wall_allows
-    discards = [packed.at_least(word, 1) for word in own]
-    fours = [packed.at_least(word, 4) for word in own]
-    adds = [held & melded for held, melded in zip(discards, sets, strict=True)]  # bit of PONG
-    if state.barred is not None:
-        for kind in state.barred:
-            discards = [d & ~marks for d, marks in zip(discards, _marks(kind), strict=True)]
-    if rules.asks_ready:
-        is_ready = claims.is_declared(state.ready, seat)
-        discards = _where(is_ready, _marks(state.drawn), discards)
-        fours = _where(is_ready, ready.kongs_that_keep(state, own, rules), fours)
-        adds = [jnp.where(is_ready, _NOTHING, added) for added in adds]
-    words = []
-    for held, four, added in zip(discards, fours, adds, strict=True):
-        turn = held | jnp.where(may_kong, (four << 1) | (added << 2), _NOTHING)
-        words.append(jnp.where(is_asked, _NOTHING, turn))
-
-    may_win = has_drawn & _may_win_drawn(state, rules)
-    win = jnp.where(may_win, np.uint32(1 << _WIN_BIT), _NOTHING)
-    kind = jnp.maximum(state.pending, 0)
-    if rules.forbid_upstream_kong:
-        wall_allows &= seat != (state.actor + 1) % NUM_SEATS
-    calls = claims.answers(state.queue, own, kind, wall_allows, rules)
-    words.append(jnp.where(is_asked, calls, win))
-    return tuple(jnp.where(state.terminated, _EVERYTHING, word) for word in words)
-
-
-def _may_win_drawn(state: State, rules: Rules) -> Array:
-    """Tells whether `current_player` may win with the tile it has drawn: bool[]."""
-    seat = state.current_player
-    may_win = packed.is_in(state.waits.row(seat), state.drawn)
-    if rules.guoshui != "ron_only":
-        may_win &= (state.locked >> seat.astype(jnp.uint32)) & 1 == 0
-    if state.win_barred is not None:
-        may_win &= ~state.win_barred
-    if rules.min_tai > 0:
-        yes, no = jnp.bool_(True), jnp.bool_(False)
-        may_win &= _has_tai(state, seat, state.drawn, yes, no, rules)
-    return may_win
-
-
-def _marks(kind: Array) -> list[Array]:
-    """Marks one kind, none for -1: four words."""
-    suit, mark = packed.suit_of(kind), packed.tile(kind)
-    return [jnp.where(suit == s, mark, _NOTHING) for s in range(tiles.NUM_SUITS)]
-
-
-def _where(cond: Array, yes: Sequence[Array], no: Sequence[Array]) -> list[Array]:
-    """Chooses between words."""
-    return [jnp.where(cond, one, other) for one, other in zip(yes, no, strict=True)]
