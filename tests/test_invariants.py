@@ -238,3 +238,14 @@ def test_a_violation_is_noticed(name):
     assert not check(state, after, before).any()
     violated = np.asarray(check(after, BROKEN[name](after), before))
     assert violated[invariants.CHECKS.index(name)]
+
+
+def test_every_legal_action_goes_to_text_and_back(states):
+    """Ten thousand states of the recorded and the random hands, each with all its actions."""
+    masks = np.asarray(states.legal_action_mask)[~np.asarray(states.terminated)]
+    assert len(masks) >= 1000
+    for mask in masks[:10_000]:
+        for action in np.flatnonzero(mask):
+            text = mjx.actions.to_text(int(action))
+            assert mjx.actions.from_text(text) == action
+            assert text.startswith(("discard ", "concealed_kong ", "added_kong ")) == (action < 102)
