@@ -1,5 +1,7 @@
 """What holds of every state, however it was reached; and how walls are shuffled."""
 
+import functools
+
 import chex
 import jax
 import jax.numpy as jnp
@@ -11,8 +13,14 @@ import mjx
 from mjx import state as st
 from mjx.rollout import nth_legal
 from mjx.rules import DEFAULT
-from tests import fuzz, lockstep, recording
+from tests import fuzz, invariants, lockstep, recording
+from tests.oracle import house_rules
+from tests.oracle.walls import random_wall
 
+OF_OPTIONS = [
+    house_rules.name_of(house_rules.COVER[name])
+    for name in ("claims", "ready", "other flowers", "thirteen with flowers")
+]
 simulate_steps = jax.jit(
     lambda key, state: jax.lax.scan(one_random_step, state, jax.random.split(key, 110))[1]
 )
@@ -149,7 +157,7 @@ def test_init_plain_jit_and_vmap_agree():
 
 def test_auto_reset_plain_jit_and_vmap_agree():
     reset = mjx.auto_reset_step
-    state = lockstep.deal_jit(np.array(recording.random_wall(0), np.int8), DEFAULT, 0, 0, 0)
+    state = lockstep.deal_jit(np.array(random_wall(0), np.int8), DEFAULT, 0, 0, 0)
     action = int(np.flatnonzero(state.legal_action_mask)[0])
     plain = reset(jax.random.key(0), state, action)
     jitted = jax.jit(lambda k, s, a: reset(k, s, a))(jax.random.key(0), state, jnp.int32(action))
@@ -185,3 +193,59 @@ def test_places_do_not_depend_on_each_other(walls, gap):
     for place in range(0, 136 - gap, 27):
         same = int((walls[:, place] == walls[:, place + gap]).sum())
         assert stats.binomtest(same, len(walls), 3 / 135).pvalue > 0.001 / 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["", "reserve=0,base=0", *OF_OPTIONS])
+def test_random_hands_keep_every_invariant(text):
+    """The same as `python -m tests.invariants`, which goes on with a million hands."""
+    try:
+        rules = mjx.rules.parse(text)
+    except NotImplementedError:
+        pytest.xfail("an option is not built yet")
+    totals = invariants.run(1024, 0, rules)
+    assert totals["hands"] == 1024 and 0 < totals["most discards"] <= rules.max_discards
+
+
+# Each breaks a state in a way that one check has to notice.
+BROKEN = {
+    "each kind is four times in hands, melds, discards and wall": lambda s: s.replace(
+        wall=s.wall, tail=s.tail - 1
+    ),
+    "a hand has its size": lambda s: s.replace(hands=s.hands.plus(jnp.int32(0), jnp.uint32(1))),
+    "one seat acts and something is legal": lambda s: s.replace(legal=(jnp.uint32(0),) * 5),
+    "the mask holds what the words hold": lambda s: s.replace(
+        legal=(s.legal[0] | jnp.uint32(1 << 31), *s.legal[1:])
+    ),
+    "legal discards are held": lambda s: s.replace(legal=(jnp.uint32(0o111111111), *s.legal[1:])),
+    "no more is drawn than may be": lambda s: s.replace(head=s.head + 60),
+    "waits are those of the hand": lambda s: s.replace(
+        waits=s.waits.map(lambda seat, suit, word: word ^ jnp.uint32(1))
+    ),
+    "discards stay as they are": lambda s: s.replace(num_discards=s.num_discards - 1),
+    "discards fit into the history": lambda s: s.replace(history=s.history.at[60].set(5)),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_violation_is_noticed(name):
+    """A check that cannot fail would pass every hand."""
+    state = lockstep.deal_jit(np.array(random_wall(0), np.int8), DEFAULT, 0, 0, 0)
+    before = invariants._tiles_before(state.wall)
+    discard = int(np.flatnonzero(state.legal_action_mask)[0])
+    after = lockstep.step_jit(state, discard, DEFAULT)
+    check = jax.jit(functools.partial(invariants.violations, rules=DEFAULT))
+    assert not check(state, after, before).any()
+    violated = np.asarray(check(after, BROKEN[name](after), before))
+    assert violated[invariants.CHECKS.index(name)]
+
+
+def test_every_legal_action_goes_to_text_and_back(states):
+    """Ten thousand states of the recorded and the random hands, each with all its actions."""
+    masks = np.asarray(states.legal_action_mask)[~np.asarray(states.terminated)]
+    assert len(masks) >= 1000
+    for mask in masks[:10_000]:
+        for action in np.flatnonzero(mask):
+            text = mjx.actions.to_text(int(action))
+            assert mjx.actions.from_text(text) == action
+            assert text.startswith(("discard ", "concealed_kong ", "added_kong ")) == (action < 102)
