@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from mjx import claims, packed, tiles
+from mjx import packed, tiles
 from mjx import state as st
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS
@@ -48,7 +48,7 @@ class Observation(struct.PyTreeNode):
     streak: Array  # int32[]
     legal_action_mask: Array  # bool[A]      ours; all false while another seat decides
     # None where the rules do without:
-    ready: Array | None = None  # bool[P]      declared themselves ready
+    ready: Array | None = None  # int8[P]      declared ready: 0 not, 1 at the deal, 2 at a discard
 
     # None where the rules do without.
     flowers: Array | None = None  # bool[P,8]    exposed flowers 1-8
@@ -95,7 +95,7 @@ def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observat
     is_shown = is_ours | (state.queue == 0)
     is_about_tile, has_drawn, ready = is_shown, is_ours, None
     if rules.asks_ready:
-        ready = turned(claims.is_declared(state.ready, jnp.arange(NUM_SEATS)))
+        ready = turned(st.declared(state.ready, np.arange(NUM_SEATS)).astype(jnp.int8))
         lowest = claims.lowest_question(state.queue)
         is_about_tile &= (lowest == 0) | (lowest > claims.READY_QUESTIONS)
         has_drawn &= state.queue == 0  # the dealer's tile lies there while others are asked

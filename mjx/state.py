@@ -144,6 +144,12 @@ def seat_wind(state: State, seat: int | Array, rules: Rules) -> Array:
     return (seat - east) % NUM_SEATS
 
 
+def declared(ready: Array, seat: Array) -> Array:
+    """Reads off `State.ready` what a seat has declared: int32[] 0 nothing, 1 天聽, 2 地聽."""
+    bits = ready >> jnp.asarray(seat).astype(jnp.uint32)
+    return ((bits & 1) + 2 * ((bits >> NUM_SEATS) & 1)).astype(jnp.int32)
+
+
 def num_melds(chows: Array, sets: Array) -> Array:
     """Counts the melds laid down in words uint32[..., S]: int32[...]."""
     return jnp.sum(packed.num_tiles(chows) + jax.lax.population_count(sets), axis=-1).astype(

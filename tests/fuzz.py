@@ -256,7 +256,7 @@ def expected_view(hand: Recording, seat: int) -> Snapshot:
     if rules.n_flowers:
         options["flowers"] = want["flowers"][:, turned]
     if rules.tianting or rules.diting:
-        options["ready"] = want["ready"][:, turned] > 0
+        options["ready"] = want["ready"][:, turned]
     if rules.hand_mode == "match":
         options["first_dealer"] = np.full(num, (hand.first_dealer - seat) % 4)
     east = hand.dealer + (hand.dice_sum - 1 if rules.seat_wind_mode == "wall_break" else 0)

@@ -200,7 +200,7 @@ def test_question_about_readiness_shows_nothing_of_others():
         assert not view.ready.any()
     state = play_on(state, rules, actions.DECLARE_READY)
     assert int(state.current_player) == 0 and int(state.drawn) == parse("1p")
-    assert [list(mjx.observe(state, seat, rules).ready).index(True) for seat in range(4)] == [
+    assert [list(mjx.observe(state, seat, rules).ready).index(1) for seat in range(4)] == [
         *(1, 0, 3, 2)
     ]
     assert int(mjx.observe(state, 0, rules).drawn) == parse("1p")

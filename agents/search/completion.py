@@ -26,12 +26,25 @@ class Table(NamedTuple):
     round_wind: Array  # int32[]
     dealer: Array  # int32[]  counted from the player
     streak: Array  # int32[]
+    ready: Array | None  # int32[]  declared, as `score.Win.ready`; None where the rules do without
+    flowers: Array | None  # uint32[]  exposed, bit = flower - 1; likewise
 
 
 def table_of(observation: Observation) -> Table:
     """Reads the table off an observation."""
+    ready, flowers = observation.ready, observation.flowers
+    if ready is not None:
+        ready = ready[0].astype(jnp.int32)
+    if flowers is not None:
+        bits = flowers[0].astype(jnp.uint32) << np.arange(flowers.shape[-1], dtype=np.uint32)
+        flowers = jnp.sum(bits, dtype=jnp.uint32)
     return Table(
-        observation.seat_wind, observation.round_wind, observation.dealer, observation.streak
+        observation.seat_wind,
+        observation.round_wind,
+        observation.dealer,
+        observation.streak,
+        ready,
+        flowers,
     )
 
 
@@ -113,6 +126,8 @@ def _win(table: Table, tiles: Own, kind: Array, self_draw: Array, replacement: A
         human=no,
         seat_wind=table.seat_wind,
         round_wind=table.round_wind,
+        ready=table.ready,
+        flowers=table.flowers,
     )
 
 

@@ -14,7 +14,7 @@ from flax import struct
 from mjx import packed, tiles
 from mjx.rules import Rules
 from mjx.seats import NUM_SEATS, SeatHands
-from mjx.state import FOUR_KONGS, ROBBED_KONG, SELF_DRAW, State, drawable, seat_wind
+from mjx.state import FOUR_KONGS, ROBBED_KONG, SELF_DRAW, State, declared, drawable, seat_wind
 
 Array = jax.Array
 
@@ -102,7 +102,7 @@ def win_if(
         human=~self_draw & ~robbed_kong & no_melds & (own_draws == 0),
         seat_wind=seat_wind(state, seat, rules),
         round_wind=state.round_wind,
-        ready=None if state.ready is None else _declared(state.ready, seat),
+        ready=None if state.ready is None else declared(state.ready, seat),
         flowers=None if state.flowers is None else _bits(state.flowers, 8 * seat, 8),
         special=special,
     )
@@ -124,12 +124,6 @@ def _num_own_draws(state: State, seat: Array, place: Array, rules: Rules) -> Arr
         return _bits(state.sub_draws, 8 * seat, 8).astype(jnp.int32) + (place == 0)
     draws = state.head - rules.num_dealt
     return (draws + NUM_SEATS - place) >> 2  # a round of four seats
-
-
-def _declared(ready: Array, seat: Array) -> Array:
-    """Reads what a seat has declared, by the code of `Win.ready`: int32[]."""
-    at_deal, at_discard = _bits(ready, seat, 1), _bits(ready, NUM_SEATS + seat, 1)
-    return (at_deal + 2 * at_discard).astype(jnp.int32)
 
 
 def _bits(word: Array, first: Array, number: int) -> Array:
