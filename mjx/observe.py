@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from mjx import packed, tiles
+from mjx import claims, packed, tiles
 from mjx import state as st
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS
@@ -94,8 +94,8 @@ def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observat
     is_ours = state.current_player == seat
     is_shown = is_ours | (state.queue == 0)
     is_about_tile, has_drawn, ready = is_shown, is_ours, None
-    if rules.asks_ready:
-        ready = turned(st.declared(state.ready, np.arange(NUM_SEATS)).astype(jnp.int8))
+    if rules.asks_ready and state.ready is not None:
+        ready = turned(st.declared(state.ready, jnp.arange(NUM_SEATS)).astype(jnp.int8))
         lowest = claims.lowest_question(state.queue)
         is_about_tile &= (lowest == 0) | (lowest > claims.READY_QUESTIONS)
         has_drawn &= state.queue == 0  # the dealer's tile lies there while others are asked

@@ -146,7 +146,7 @@ def seat_wind(state: State, seat: int | Array, rules: Rules) -> Array:
 
 def declared(ready: Array, seat: Array) -> Array:
     """Reads off `State.ready` what a seat has declared: int32[] 0 nothing, 1 天聽, 2 地聽."""
-    bits = ready >> jnp.asarray(seat).astype(jnp.uint32)
+    bits = ready >> seat.astype(jnp.uint32)
     return ((bits & 1) + 2 * ((bits >> NUM_SEATS) & 1)).astype(jnp.int32)
 
 
