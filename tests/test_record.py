@@ -21,6 +21,7 @@ from tests.oracle.score import dealer_items
 from tests.recording import record as play_reference
 
 NUM_HANDS = 40
+SOUND = ("round_wind", "streak")  # a hand may be as legal with another of these
 PATCHES = {"with": ["1m", "9m"], "tai": {"zimo": 90}, "payments": [1, 0, 0, -1]}
 
 
@@ -219,7 +220,7 @@ def test_truncation_at_each_line(written):
         error = _refused(written[:number])
         assert error.line == number + 1
         assert error.reason in ("the record is empty", "the record stops before `end`")
-    assert _refused([*written, ""]).line == len(written) + 1
+    assert _refused([*written, "", ""]).line == len(written) + 1
     cut = [*written[:-1], written[-1][:-1]]
     assert _refused(cut).line == len(written) and "not JSON" in _refused(cut).reason
 
@@ -272,7 +273,7 @@ def test_each_field_changed_removed_or_of_another_type(rows):
         for name, value in rows[number].items():
             bad = [_other(rows, number, name, value), None, [[]]]
             for other in bad if name != "type" else ["nonsense", "draw", None, 5]:
-                if other == value:
+                if other == value or (name in SOUND and type(other) is type(value)):
                     continue
                 changed = copy.deepcopy(rows)
                 changed[number][name] = other
@@ -360,7 +361,8 @@ def test_what_no_record_can_hold_is_not_written(reference):
 
 def test_hands_of_a_match_follow_on_each_other():
     rules = types.SimpleNamespace(hand_mode="match")
-    before = {"dealer": 3, "round_wind": "E", "streak": 1, "first_dealer": 0, "scores": [0] * 4}
+    before = {"type": "start_hand", "dealer": 3, "round_wind": "E", "streak": 1}
+    before |= {"first_dealer": 0, "scores": [0] * 4}
     end = {"type": "end_hand", "scores": [3, -1, -1, -1]}
     won = [before, {"type": "win", "seat": 0}, end]
     right = {
