@@ -69,8 +69,8 @@ def check(hand: WonHand, rules: Rules) -> None:
     wanted = num_concealed(len(hand.melds), rules)
     if len(hand.concealed) != wanted:
         raise ValueError(
-            f"{len(hand.concealed)} concealed tiles and {len(hand.melds)} meld(s); {wanted} tiles are "
-            "expected, the winning tile not among them."
+            f"{len(hand.concealed)} concealed tiles and {len(hand.melds)} meld(s); {wanted} tiles "
+            "are expected, the winning tile not among them."
         )
     for kind in np.flatnonzero(with_win > NUM_COPIES):
         raise ValueError(f"{with_win[kind]} of {NAMES[kind]}; there are {NUM_COPIES}.")
