@@ -118,10 +118,6 @@ def _check_situation(hand: WonHand, rules: Rules) -> None:
     forms = {form for form, _ in hand.melds}
     if hand.flowers and not rules.n_flowers:
         raise ValueError("Flowers need rules with n_flowers=8.")
-    if rules.seat_wind_mode == "dealer_east" and hand.is_dealer != (hand.seat_wind == 0):
-        raise ValueError(
-            "The dealer sits East, and nobody else does, unless seat_wind_mode=wall_break."
-        )
     if hand.win_by == "rob_kong" and held:
         raise ValueError(
             f"A robbed kong shows all four {NAMES[hand.win_tile]}; this hand holds {held} of it."

@@ -17,10 +17,12 @@ import multiprocessing
 import os
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from tqdm import tqdm
 
 import mjx
 from mjx import packed, score, tiles
@@ -30,7 +32,7 @@ from tests.oracle.match import Match
 from tests.oracle.rules import Rules
 from tests.recording import RARE, Recording, Snapshot, record
 
-BLOCK = 2000  # seeds that play by the same rules, enough to be worth compiling for
+BLOCK = 5000  # seeds that play by the same rules, enough to be worth compiling for
 LANES = 50  # hands at once
 CHUNK = 24  # steps at once
 CACHED_RULES = 8  # compiled for at a time; more would fill the memory
@@ -351,20 +353,25 @@ def _make_room(rules: Rules) -> None:
 
 
 def run(
-    num_hands: int, seed: int, processes: int, rules: Rules | None = None
+    num_hands: int,
+    seed: int,
+    processes: int,
+    rules: Rules | None = None,
+    report: Callable[[int], None] = lambda done: None,
 ) -> tuple[Counter, int]:
-    """Plays all hands, a block after another in each process."""
+    """Plays all hands, a block after another in each process; reports how many are done."""
     end = seed + num_hands
     starts = [seed, *range(seed - seed % BLOCK + BLOCK, end, BLOCK)]
     sizes = [min(start - start % BLOCK + BLOCK, end) - start for start in starts]
-    events, decisions = Counter(), 0
+    events, decisions, done = Counter(), 0, 0
     with concurrent.futures.ProcessPoolExecutor(
         processes, multiprocessing.get_context("spawn")
     ) as pool:
         try:
             played = pool.map(run_block, starts, sizes, [rules] * len(starts))
-            for more, count in played:
-                events, decisions = events + more, decisions + count
+            for size, (more, count) in zip(sizes, played, strict=True):
+                events, decisions, done = events + more, decisions + count, done + size
+                report(done)
         except AssertionError:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -387,7 +394,11 @@ def main() -> None:
         parser.error(f"--rules: {error}")
     began = time.perf_counter()
     try:
-        events, decisions = run(options.hands, options.seed, options.processes, rules)
+        with tqdm(total=options.hands, unit=" hands") as bar:
+            events, decisions = run(
+                *(options.hands, options.seed, options.processes, rules),
+                report=lambda done: bar.update(done - bar.n),
+            )
     except AssertionError as difference:
         raise SystemExit(f"DIFFERENT: {difference}") from None
     seconds = time.perf_counter() - began

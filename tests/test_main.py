@@ -65,7 +65,6 @@ BASE = cases.load("hands")[0]
         ({"flowers": ["f1"]}, "n_flowers=8"),
         ({"flowers": ["f9"]}, "f1 to f8"),
         ({"seat_wind": "X"}, "seat_wind is a wind"),
-        ({"dealer": True}, "The dealer sits East"),
         ({"dealer": 1}, "`dealer` is true or false"),
         ({"dealer_streak": -1}, "0 or more"),
         ({"options": {"ziyse": 16}}, "did you mean 'ziyise'"),
@@ -129,7 +128,6 @@ def test_a_hand_in_text(text, lines, capsys):
         (f"{HAND} ziyse=16", "did you mean 'ziyise'"),
         (f"{HAND} heavenly", "this hand has melds"),
         (f"{HAND} streak:x", "whole number"),
-        (f"{HAND} seat:S dealer", "The dealer sits East"),
         (f"{HAND} rules:nobody", "nobody"),
     ],
 )
