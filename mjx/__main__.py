@@ -19,9 +19,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mjx import actions, events, handtext, record, render, rules, score, tiles, wonhand
-from mjx.events import Event
+from mjx import actions, handtext, record, render, rules, score, tiles, wonhand
 from mjx.observe import observe
+from mjx.record import events
+from mjx.record.events import Event
 from mjx.rules import Rules
 from mjx.state import State
 from mjx.step import init, step
@@ -245,7 +246,7 @@ def _told(
     if kind == "win":
         giver = "" if event["from"] == seat else f" from seat {event['from']}"
         return [f"{who} wins{giver} {tile}".rstrip(), *_tai_lines(event["tai"], event["total"])]
-    if kind == "draw" and is_hidden and event["tile"] not in events.FLOWERS:
+    if kind == "draw" and is_hidden and event["tile"] not in tiles.FLOWERS:
         tile = "a tile"
     if kind == "kong" and event["form"] == "concealed" and is_hidden:
         tile = tile if table.concealed_kong_shown else "a kind"
@@ -261,7 +262,7 @@ def _told(
 
 def _glyph(tile: str) -> str:
     """Draws a tile with its name."""
-    is_flower = tile in events.FLOWERS
+    is_flower = tile in tiles.FLOWERS
     return tile if is_flower else f"{tiles.glyph(tiles.NAMES.index(tile))}{tile}"
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mjx import rules, tiles
-from mjx.events import FLOWERS, WINDS
+from mjx.record.events import WINDS
 from mjx.rules import Rules
 from mjx.wonhand import FLAGS, WIN_BY, WonHand, num_concealed
 
@@ -213,11 +213,11 @@ def _wind(where: str, text: str) -> int:
 def _flowers(names: Sequence[str]) -> tuple[int, ...]:
     """Reads flowers."""
     for name in names:
-        if name not in FLOWERS:
+        if name not in tiles.FLOWERS:
             raise ValueError(f"flowers are f1 to f8, not {name!r}.")
     if len(set(names)) < len(names):
         raise ValueError("there is one of each flower.")
-    return tuple(FLOWERS.index(name) + 1 for name in names)
+    return tuple(tiles.FLOWERS.index(name) + 1 for name in names)
 
 
 def _one_of(where: str, value: str, allowed: Sequence[str]) -> None:

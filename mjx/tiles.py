@@ -26,7 +26,8 @@ FIRST_FLOWER, NUM_FLOWERS = NUM_KINDS, 8
 
 HONOURS = "ESWNCFP"
 NAMES = tuple(f"{rank}{suit}" for suit in "mps" for rank in range(1, 10)) + tuple(HONOURS)
-WALL_NAMES = NAMES + tuple(f"f{flower}" for flower in range(1, NUM_FLOWERS + 1))
+FLOWERS = tuple(f"f{flower}" for flower in range(1, NUM_FLOWERS + 1))
+WALL_NAMES = NAMES + FLOWERS
 _GLYPHS = "🀇🀈🀉🀊🀋🀌🀍🀎🀏🀙🀚🀛🀜🀝🀞🀟🀠🀡🀐🀑🀒🀓🀔🀕🀖🀗🀘🀀🀁🀂🀃🀄🀅🀆🀦🀧🀨🀩🀢🀣🀤🀥"
 _ALLOWED = "digits 1-9 before m, p or s, digits 1-7 before z, or the letters E S W N C F P"
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from mjx import score, tables, tiles
 from mjx import state as st
-from mjx.events import dealers_items, total_of
 from mjx.rules import Rules
 from mjx.score.payments import ALL_PAY
 from mjx.tiles import NAMES, NUM_COPIES, NUM_KINDS
@@ -314,12 +313,12 @@ def _scored(
 ) -> Scored | ValueError:
     """Names what a hand is worth, the dealer's items first."""
     counted = {item: int(n) for item, n in zip(score.ITEMS, tai.tolist(), strict=True) if n}
-    total = total_of(counted, rules)
+    total = score.capped(counted, rules)
     if total < rules.min_tai:
         return ValueError(f"{total} tai; these rules ask for {rules.min_tai} at least.")
     winner, payer = _winner(hand), _payer(hand)
     payers = [payer] if payer != ALL_PAY else [seat for seat in range(4) if seat != winner]
     is_dealer_in = hand.is_dealer or "discarder_is_dealer" in hand.flags
-    items = dealers_items(is_dealer_in, hand.streak, rules)
+    items = score.dealers_items(is_dealer_in, hand.streak, rules)
     due = tuple(-int(points[seat]) for seat in payers)
     return Scored(items | counted, total + sum(items.values()), due)

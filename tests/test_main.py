@@ -10,7 +10,8 @@ import jax
 import pytest
 
 from mjx import __main__ as command
-from mjx import events, record
+from mjx import record
+from mjx.record import replay
 from mjx.rules import DEFAULT
 from tests.oracle import cases
 from tests.recording import record as play_reference
@@ -149,7 +150,7 @@ def file(tmp_path_factory):
     """Writes two hands, the second with a winner."""
     hands = [play_reference(seed) for seed in (0, 7)]
     names = ("wall", "dealer", "round_wind", "streak")
-    first = events.deal([{n: getattr(hand, n) for n in names} for hand in hands], DEFAULT)
+    first = replay.deal([{n: getattr(hand, n) for n in names} for hand in hands], DEFAULT)
     path = tmp_path_factory.mktemp("records") / "hands.jsonl"
     rows = []
     for lane, hand in enumerate(hands):

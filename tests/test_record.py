@@ -11,8 +11,8 @@ import pytest
 
 import mjx
 from agents import greedy
-from mjx import actions, events, record, tiles
-from mjx.record import RecordError
+from mjx import actions, record, tiles
+from mjx.record import RecordError, replay, schema
 from mjx.rollout import nth_legal
 from mjx.rules import DEFAULT, Rules
 from tests import fuzz
@@ -38,7 +38,7 @@ def _batch(hands):
     played = np.full((max(len(hand.actions) for hand in hands), len(hands)), -7)
     for lane, hand in enumerate(hands):
         played[: len(hand.actions), lane] = hand.actions
-    return events.deal(starts, DEFAULT), played
+    return replay.deal(starts, DEFAULT), played
 
 
 @pytest.fixture(scope="module")
@@ -372,22 +372,22 @@ def test_hands_of_a_match_follow_on_each_other():
         "first_dealer": 0,
         "scores": end["scores"],
     }
-    assert record._does_not_follow(won, right, rules) is None
+    assert schema.does_not_follow(won, right, rules) is None
     for name, wrong in (
         ("dealer", 3),
         ("round_wind", "E"),
         ("streak", 1),
         ("scores", [0, 0, 1, -1]),
     ):
-        assert f"`{name}` is" in record._does_not_follow(won, right | {name: wrong}, rules)
+        assert f"`{name}` is" in schema.does_not_follow(won, right | {name: wrong}, rules)
     held = right | {"dealer": 3, "round_wind": "E", "streak": 2}
     for told in ([before, end], [before, {"type": "win", "seat": 3}, end]):
-        assert record._does_not_follow(told, held, rules) is None
+        assert schema.does_not_follow(told, held, rules) is None
     last = [before | {"round_wind": "N"}, {"type": "win", "seat": 0}, end]
-    assert "is over" in record._does_not_follow(last, right, rules)
+    assert "is over" in schema.does_not_follow(last, right, rules)
     new = right | {"scores": [0] * 4}
-    assert record._does_not_follow(last, new, rules) is None
-    assert record._does_not_follow(won, right | {"dealer": 2}, DEFAULT) is None
+    assert schema.does_not_follow(last, new, rules) is None
+    assert schema.does_not_follow(won, right | {"dealer": 2}, DEFAULT) is None
 
 
 # Disk.

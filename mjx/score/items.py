@@ -8,6 +8,8 @@ Plain Python on the host: nothing here is traced.
 
 from typing import NamedTuple
 
+from mjx.rules import Rules
+
 
 class Name(NamedTuple):
     """What an item is called."""
@@ -59,3 +61,17 @@ NAMES = {
 }
 ITEMS = tuple(NAMES)
 NUM_ITEMS = len(ITEMS)
+
+
+def capped(items: dict[str, int], rules: Rules) -> int:
+    """Adds up the tai of a hand, without the dealer's; the cap holds for these."""
+    total = sum(items.values())
+    return total if rules.tai_cap is None else min(total, rules.tai_cap)
+
+
+def dealers_items(is_dealer_in: bool, streak: int, rules: Rules) -> dict[str, int]:
+    """Gives the dealer's items of a win: empty unless the winner or the one payer deals."""
+    if rules.streak_cap is not None:
+        streak = min(streak, rules.streak_cap)
+    items = {"dealer": 1, "dealer_streak": 2 * streak} if is_dealer_in else {}
+    return {item: tai for item, tai in items.items() if tai}
