@@ -4,6 +4,7 @@ import functools
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from agents.bdi import rearrange, robot, settings, tile_bytes
@@ -51,11 +52,11 @@ def _look(observation: Observation, how: Settings) -> tuple[Mind, jax.Array, jax
     mind = robot.think(observation, legal, how)
     written = jax.vmap(rearrange.sequence)(mind.belief.states.kept, mind.belief.memory.unseen)
     batch = jax.tree.map(lambda leaf: leaf[None], observation)
-    action = robot.policy("bdi", how).act((), None, batch, legal[None])
-    return mind, written, action[0]
+    action = jnp.argmax(robot.action_scores(batch, legal[None], how)[0])
+    return mind, written, action
 
 
-def _state(mind: Mind, written: np.ndarray, suit: int) -> str:
+def _state(mind: Mind, written: Any, suit: int) -> str:
     """Words the state of one suit: its tiles in the order kept, and what it lacks."""
     need, with_pair = (
         _pair(kept.need, suit)
@@ -108,7 +109,7 @@ def _pair(pair: Any, suit: int) -> str:
     return f"{int(pair.out[suit])} out {int(pair.take[suit])} in"
 
 
-def _tiles(words: np.ndarray) -> list[tuple[int, int, int]]:
+def _tiles(words: Any) -> list[tuple[int, int, int]]:
     """Lists suit, rank and count of words uint32[S]."""
     return [
         (suit, rank, int(words[suit]) >> 3 * rank & 7)
@@ -118,7 +119,7 @@ def _tiles(words: np.ndarray) -> list[tuple[int, int, int]]:
     ]
 
 
-def _spread(word: np.ndarray, suit: int) -> list[str]:
+def _spread(word: Any, suit: int) -> list[str]:
     """Names the tiles of one suit's word."""
     counts = [(int(word) >> 3 * rank & 7, rank) for rank in range(_NUM_RANKS[suit])]
     return [_name(suit, rank) for count, rank in counts for _ in range(count)]
