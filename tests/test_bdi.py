@@ -55,9 +55,9 @@ def test_rearrangement_by_hand(hand, obtainable, unseen, partial_runs, ar, p):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("one", bdi.ROBOTS[:2])
+@pytest.mark.parametrize("one", [bdi.ROBOTS[i] for i in (0, 2, 3)])
 def test_equals_the_reference(one):
-    for seed in range(4):
+    for seed in range(3):
         bdi.check_block(seed, one)
 
 

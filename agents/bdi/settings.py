@@ -49,13 +49,14 @@ class Settings:
             raise ValueError(f"temper is {lowest:g} to {highest:g}, not {self.temper}.")
 
 
+@functools.cache  # a partial function equals only itself, and what differs is compiled anew
 def of(
     partial_runs: bool = False,
     filter_weight: int = 1,
     empty_goals: bool = False,
     temper: float = 0.0,
 ) -> Settings:
-    """Makes the settings of the paper's own strategies; see `robot.make`."""
+    """Makes the settings of the paper's own strategies, for the options of `robot.make`."""
     rearrange = rearrangement.rearrange
     if partial_runs:
         rearrange = functools.partial(rearrange, partial_runs=True)
