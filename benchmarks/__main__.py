@@ -16,7 +16,7 @@ def main() -> int:
     simulator = names.add_parser("simulator", help="decisions a second of the game, on one core")
     simulator.add_argument("--batches", type=int, nargs="+", default=[1, 64, 256, 1024, 4096])
     players = names.add_parser("players", help="decisions a second of players, on all cores")
-    players.add_argument("--players", nargs="+", default=["bdi", "bdi_partial"])
+    players.add_argument("--players", nargs="+", default=["bdi", "bdi_partial"], help="agents")
     players.add_argument("--batches", type=int, nargs=1, default=[4096])
     for each in (simulator, players):
         each.add_argument("--seconds", type=float, default=3.0, help="time a row is measured for")
