@@ -90,7 +90,7 @@ def gains(belief: Belief, chosen: Array, pending: Array, legal: Array, settings:
     concealed = legal[:, actions.CONCEALED_KONG : actions.ADDED_KONG]
     added = legal[:, actions.ADDED_KONG : actions.CHOW_LOW]
     calls = legal[:, np.array(_CALLS)]
-    # Nobody asks a robot without a goal, so it is spared the work.
+    # A robot without a goal claims nothing.
     wanted = jnp.concatenate([calls, concealed | added], axis=1) & (chosen >= 0)[:, None]
 
     def look(lane: Array) -> Array:
