@@ -56,6 +56,8 @@ class _Agent:
 AGENTS = {
     "random": _Agent("agents.random", "each legal action with equal chance"),
     "greedy": _Agent("agents.greedy", "lowest deficiency, then most accepting tiles"),
+    "bdi": _Agent("agents.bdi.robot", "belief, desire, intention, as printed by Xu and Zhu"),
+    "bdi_partial": _Agent("agents.bdi.partial", "the same, and keeps two tiles of a run"),
     "expectimax": _Agent("agents.search.expectimax", "search with a hand-made leaf value"),
     "ddqn": _Agent("agents.learn.ddqn", "a trained Q network alone; path=runs/NAME"),
     "expectimax_ddqn": _Agent("agents.learn.expectimax_ddqn", "search with it; path=runs/NAME"),

@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -14,24 +15,38 @@ def main() -> int:
     names = parser.add_subparsers(dest="name", required=True)
     simulator = names.add_parser("simulator", help="decisions a second of the game, on one core")
     simulator.add_argument("--batches", type=int, nargs="+", default=[1, 64, 256, 1024, 4096])
-    simulator.add_argument("--seconds", type=float, default=3.0, help="time a row is measured for")
-    simulator.add_argument("--json", type=Path, help="where to write the rows")
+    players = names.add_parser("players", help="decisions a second of players, on all cores")
+    players.add_argument("--players", nargs="+", default=["bdi", "bdi_partial"], help="agents")
+    players.add_argument("--batches", type=int, nargs=1, default=[4096])
+    for each in (simulator, players):
+        each.add_argument("--seconds", type=float, default=3.0, help="time a row is measured for")
+        each.add_argument("--json", type=Path, help="where to write the rows")
     args = parser.parse_args()
     if args.json and not args.json.resolve().parent.is_dir():
         parser.error(f"--json: there is no folder {args.json.resolve().parent}")
     if min(args.batches) < 1 or args.seconds <= 0:
         parser.error("--batches are 1 or more, --seconds more than 0")
-    if hasattr(os, "sched_setaffinity"):  # one core, before JAX starts its threads
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    from benchmarks import simulator as benchmark
-
     rows = []
-    for row in benchmark.rows(args.batches, args.seconds):
+    for row in _measure(args):
         rows.append(row)
         print(_line(row), flush=True)
     if args.json:
         args.json.write_text(json.dumps({"rows": rows, "machine": _machine()}, indent=1) + "\n")
     return 0
+
+
+def _measure(args: argparse.Namespace) -> Iterator[dict]:
+    """Runs the benchmark that was named."""
+    if args.name == "players":
+        from benchmarks import players
+
+        yield from players.rows(args.players, args.batches[0], args.seconds)
+        return
+    if hasattr(os, "sched_setaffinity"):  # one core, before JAX starts its threads
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    from benchmarks import simulator
+
+    yield from simulator.rows(args.batches, args.seconds)
 
 
 def _line(row: dict) -> str:
