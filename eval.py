@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from agents import arena, policy, results
 from mjx import record
-from mjx.rules import DEFAULT
+from mjx.rules import PRESETS, Rules, parse
 
 LIBRARIES = ("jax", "jaxlib", "flax", "optax", "numpy", "scipy")
 
@@ -30,8 +30,9 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     try:
         arena.check(options.pairs, options.seed, options.lanes)
-        a = policy.load(options.a)
-        b = a if options.b == options.a else policy.load(options.b)
+        rules = _rules(options.rules)
+        a = policy.load(options.a, rules)
+        b = a if options.b == options.a else policy.load(options.b, rules)
         for option, path in (("--json", options.json), ("--record", options.record)):
             if path is not None:
                 _check_path(option, path)
@@ -45,17 +46,18 @@ def main(arguments: list[str] | None = None) -> None:
             options.pairs,
             options.seed,
             lanes=options.lanes,
+            rules=rules,
             clock=time.perf_counter,
             report=lambda done, _: bar.update(done - bar.n),
             keep_actions=options.record is not None,
         )
     result = results.figures(played, (options.a, options.b))
-    result |= _circumstances(options, time.perf_counter() - start)
+    result |= _circumstances(options, rules, time.perf_counter() - start)
     print(results.table(result))
     if options.json is not None:
         record.write_file(options.json, [json.dumps(result, indent=2, allow_nan=False)])
     if options.record is not None:
-        record.write_file(options.record, _lines(played, options))
+        record.write_file(options.record, _lines(played, options, rules))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,6 +76,11 @@ def _parser() -> argparse.ArgumentParser:
         "--record", type=pathlib.Path, metavar="FILE", help="also write all hands here"
     )
     parser.add_argument(
+        "--rules",
+        default="AT",
+        help=f"the table: one of {', '.join(PRESETS)}, and fields, such as wan,reserve=0",
+    )
+    parser.add_argument(
         "--lanes",
         type=int,
         help=f"hands in play at once, even; figures do not depend on it (up to {arena.MAX_LANES})",
@@ -81,12 +88,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _circumstances(options: argparse.Namespace, seconds: float) -> dict[str, Any]:
+def _rules(text: str) -> Rules:
+    """Reads the table's rules, and refuses those of which a match of pairs makes no sense."""
+    rules = parse(text)
+    if rules.hand_mode == "match" or rules.multi_ron:
+        raise ValueError("--rules: pairs are single hands with one winner each.")
+    return rules
+
+
+def _circumstances(options: argparse.Namespace, rules: Rules, seconds: float) -> dict[str, Any]:
     """Records what the figures depend on."""
     versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
     return {
         "seed": options.seed,
-        "rules": dataclasses.asdict(DEFAULT),
+        "rules": dataclasses.asdict(rules),
         "interval": "Student's t over pairs, 95 %",
         "seconds": seconds,
         "python": sys.version.split()[0],
@@ -106,7 +121,7 @@ def _commit() -> str | None:
     return described.stdout.strip() if described.returncode == 0 else None
 
 
-def _lines(played: arena.Match, options: argparse.Namespace) -> Iterator[str]:
+def _lines(played: arena.Match, options: argparse.Namespace, rules: Rules) -> Iterator[str]:
     """Writes the hands of a match as a record, with who played each seat of each."""
     assert played.actions is not None
     columns = np.zeros((max(map(len, played.actions)), len(played.actions)), np.uint8)
@@ -114,7 +129,9 @@ def _lines(played: arena.Match, options: argparse.Namespace) -> Iterator[str]:
         columns[: len(made), game] = made
     is_a = played.hands.is_a.reshape(len(played.actions), -1)
     names = np.where(is_a, options.a, options.b).tolist()
-    return record.lines(arena.first_states(options.pairs, options.seed), columns, DEFAULT, names)
+    return record.lines(
+        arena.first_states(options.pairs, options.seed, rules), columns, rules, names
+    )
 
 
 def _check_path(option: str, path: pathlib.Path) -> None:

@@ -16,6 +16,7 @@ from mjx.record import RecordError, replay, schema
 from mjx.rollout import nth_legal
 from mjx.rules import DEFAULT, Rules
 from tests import fuzz
+from tests.oracle import house_rules
 from tests.oracle.game import Game
 from tests.oracle.score import dealer_items
 from tests.recording import record as play_reference
@@ -31,14 +32,14 @@ def reference():
     return [play_reference(seed) for seed in range(NUM_HANDS)]
 
 
-def _batch(hands):
+def _batch(hands, rules=DEFAULT):
     """Deals hands of the reference and pads their decisions: states [B], int[N, B]."""
-    names = ("wall", "dealer", "round_wind", "streak")
+    names = replay.start_fields(rules)
     starts = [{name: getattr(hand, name) for name in names} for hand in hands]
     played = np.full((max(len(hand.actions) for hand in hands), len(hands)), -7)
     for lane, hand in enumerate(hands):
         played[: len(hand.actions), lane] = hand.actions
-    return replay.deal(starts, DEFAULT), played
+    return replay.deal(starts, rules), played
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def test_events_are_what_the_reference_did(reference, read):
             (e["seat"], tiles.NAMES.index(e["tile"]), e["drawn"]) for e in thrown
         ]
         drawn = [e["tile"] for e in back.events if e["type"] == "draw"]
-        kongs = sum(e["type"] == "kong" for e in back.events) - (hand.win_by == "rob_kong")
+        kongs = sum(e["type"] == "kong" for e in back.events) - (hand.ending == "rob_kong")
         wall = [tiles.NAMES[kind] for kind in hand.wall]
         assert sorted(drawn) == sorted(wall[65 : 65 + len(drawn) - kongs] + wall[136 - kongs :])
 
@@ -210,6 +211,28 @@ def test_rules_and_names_come_back(reference, rules, preset):
     hands = record.read(record.lines(first, played, rules, others))
     assert [list(hand.names) for hand in hands] == others
     assert all(sum(hand.events[-1]["points"]) == 0 for hand in hands)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["wan", "claims", "ready", "other flowers", "match"])
+def test_hands_under_options_come_back(name):
+    """Hands of the reference: the same points, winners and tai are told again."""
+    hands = [play_reference(seed, house_rules.COVER[name]) for seed in range(48)]
+    rules = fuzz.game_rules(house_rules.COVER[name])
+    first, played = _batch([hand._replace(scores=[0] * 4, streak=0) for hand in hands], rules)
+    back = record.read(record.lines(first, played, rules))
+    for lane, (hand, found) in enumerate(zip(hands, back, strict=True)):
+        assert found.actions.tolist() == hand.actions
+        _equal(
+            jax.tree.map(lambda x, i=lane: x[i], first),
+            jax.tree.map(lambda x: x[0], found.states),
+        )
+        wins = {e["seat"]: e["tai"] for e in found.events if e["type"] == "win"}
+        assert wins.keys() == set(hand.winners)
+        for seat, items in hand.items.items():
+            of_dealer = ("dealer", "dealer_streak")
+            counted = {item: n for item, n in wins[seat].items() if item not in of_dealer}
+            assert counted == {item: n for item, n in items.items() if n}
 
 
 # Corruption.
