@@ -8,6 +8,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from mjx.rules import parse
+
+# Rules that the game is timed under besides the default, for what an option costs that is on.
+TABLES = (
+    *("star31", "wan", "thirteen", "n_flowers=8", "wall_mode=stable_draw", "min_tai=1"),
+    "multi_ron=true,guoshui=ron_only,tianting=8,diting=4,ligu=8,sigangpai=8,swap_calling=same",
+)
+
 
 def main() -> int:
     """Reads the command line and runs one benchmark."""
@@ -15,6 +23,9 @@ def main() -> int:
     names = parser.add_subparsers(dest="name", required=True)
     simulator = names.add_parser("simulator", help="decisions a second of the game, on one core")
     simulator.add_argument("--batches", type=int, nargs="+", default=[1, 64, 256, 1024, 4096])
+    simulator.add_argument(
+        "--tables", nargs="*", default=list(TABLES), help="other rules, as mjx.rules.parse reads"
+    )
     players = names.add_parser("players", help="decisions a second of players, on all cores")
     players.add_argument("--players", nargs="+", default=["bdi", "bdi_partial"], help="agents")
     players.add_argument("--batches", type=int, nargs=1, default=[4096])
@@ -26,6 +37,11 @@ def main() -> int:
         parser.error(f"--json: there is no folder {args.json.resolve().parent}")
     if min(args.batches) < 1 or args.seconds <= 0:
         parser.error("--batches are 1 or more, --seconds more than 0")
+    try:
+        for text in getattr(args, "tables", ()):
+            parse(text)
+    except ValueError as error:
+        parser.error(f"--tables: {error}")
     rows = []
     for row in _measure(args):
         rows.append(row)
@@ -46,7 +62,7 @@ def _measure(args: argparse.Namespace) -> Iterator[dict]:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     from benchmarks import simulator
 
-    yield from simulator.rows(args.batches, args.seconds)
+    yield from simulator.rows(args.batches, args.tables, args.seconds)
 
 
 def _line(row: dict) -> str:

@@ -17,11 +17,12 @@ from mjx.rollout import nth_legal
 
 Row = dict[str, float | int | str]
 
+AT_ONCE = 1024  # hands that the caches hold
 STEPS = 48  # of the step alone: no hand of random play ends in fewer but by a rare win
 
 
-def rows(batches: list[int], seconds: float) -> Iterator[Row]:
-    """Measures row by row."""
+def rows(batches: list[int], tables: list[str], seconds: float) -> Iterator[Row]:
+    """Measures row by row; other rules than the default at the largest batch up to `AT_ONCE`."""
     jax.config.update("jax_enable_compilation_cache", False)
     best = 0.0
     for batch in batches:
@@ -30,18 +31,25 @@ def rows(batches: list[int], seconds: float) -> Iterator[Row]:
         yield row
     for batch in batches:
         yield step_alone(batch, seconds)
+    if tables:
+        batch = max([size for size in batches if size <= AT_ONCE], default=min(batches))
+        default = float(whole_loop(batch, seconds)["steps_per_s"])
+        for text in tables:
+            row = whole_loop(batch, seconds, mjx.rules.parse(text))
+            ratio = float(row["steps_per_s"]) / default
+            yield row | {"name": f"whole_loop {text}", "of_default": ratio}
     for row in peers.rows(seconds):
         if "hands_per_s" in row:
             row["ours_to_theirs_hands"] = best / float(row["hands_per_s"])
         yield row
 
 
-def whole_loop(batch: int, seconds: float) -> Row:
+def whole_loop(batch: int, seconds: float, rules: mjx.Rules = mjx.DEFAULT) -> Row:
     """Measures the simulator with deals and payments."""
     num_chunks = max(1, 4096 // batch)
-    states = _deal(batch)
+    states = _deal(batch, rules)
     run, compile_s, lines = _compile(
-        lambda key, state: mjx.simulate(key, state, num_chunks), jax.random.key(0), states
+        lambda key, state: mjx.simulate(key, state, num_chunks, rules), jax.random.key(0), states
     )
     calls = [
         (int(tally.decisions.sum()), int(tally.hands.sum()), passed)
@@ -90,10 +98,10 @@ def _calls(
         yield out, time.perf_counter() - before
 
 
-def _deal(batch: int) -> mjx.State:
+def _deal(batch: int, rules: mjx.Rules = mjx.DEFAULT) -> mjx.State:
     """Deals a batch of hands."""
     keys = jax.random.split(jax.random.key(7), batch)
-    return jax.jit(jax.vmap(lambda key: mjx.init(key)))(keys)
+    return jax.jit(jax.vmap(lambda key: mjx.init(key, rules)))(keys)
 
 
 def _compile(function: Callable, *args: object) -> tuple[Callable, float, int]:
