@@ -5,7 +5,8 @@
 plays seeds 0 to 99999, on every core, and prints how the hands ended and what happened in them.
 Each `BLOCK` of seeds plays by rules of its own, drawn from the number of the block; `--rules` fixes
 them ("default", a preset, or changes such as "hand_tiles=13,multi_ron=True"). The first difference
-stops it and names rules, seed, decision and what differs; `--hands 1 --seed THAT` repeats it.
+stops it and names rules, seed, decision and what differs; `--hands 1 --seed THAT` repeats it. Ctrl-C
+ends it after the blocks in play.
 N = decisions of a hand, B = hands at once, C = steps of a chunk, P = 4 seats, T = 34 kinds.
 """
 
@@ -15,6 +16,7 @@ import dataclasses
 import functools
 import multiprocessing
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -358,14 +360,21 @@ def run(
     processes: int,
     rules: Rules | None = None,
     report: Callable[[int], None] = lambda done: None,
-) -> tuple[Counter, int]:
-    """Plays all hands, a block after another in each process; reports how many are done."""
+) -> tuple[Counter, int, int]:
+    """Plays all hands, a block after another in each process; reports how many are done.
+
+    Returns:
+      The events, how many decisions there were, and how many hands: fewer if interrupted.
+    """
     end = seed + num_hands
     starts = [seed, *range(seed - seed % BLOCK + BLOCK, end, BLOCK)]
     sizes = [min(start - start % BLOCK + BLOCK, end) - start for start in starts]
     events, decisions, done = Counter(), 0, 0
     with concurrent.futures.ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn")
+        processes,
+        multiprocessing.get_context("spawn"),
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_IGN),
     ) as pool:
         try:
             played = pool.map(run_block, starts, sizes, [rules] * len(starts))
@@ -375,7 +384,9 @@ def run(
         except AssertionError:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return events, decisions
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return events, decisions, done
 
 
 def main() -> None:
@@ -395,14 +406,14 @@ def main() -> None:
     began = time.perf_counter()
     try:
         with tqdm(total=options.hands, unit=" hands") as bar:
-            events, decisions = run(
+            events, decisions, done = run(
                 *(options.hands, options.seed, options.processes, rules),
                 report=lambda done: bar.update(done - bar.n),
             )
     except AssertionError as difference:
         raise SystemExit(f"DIFFERENT: {difference}") from None
     seconds = time.perf_counter() - began
-    print(f"{options.hands} hands, {decisions} decisions, no difference, {seconds:.0f} s")
+    print(f"{done} hands, {decisions} decisions, no difference, {seconds:.0f} s")
     for name, count in sorted(events.items(), key=lambda item: -item[1]):
         print(f"{count:8d}  {name}")
     missing = [] if rules is not None else [name for name in RARE if not events[name]]
