@@ -5,8 +5,8 @@
 plays seeds 0 to 99999, on every core, and prints how the hands ended and what happened in them.
 Each `BLOCK` of seeds plays by rules of its own, drawn from the number of the block; `--rules` fixes
 them ("default", a preset, or changes such as "hand_tiles=13,multi_ron=True"). The first difference
-stops it and names rules, seed, decision and what differs; `--hands 1 --seed THAT` repeats it. Ctrl-C
-ends it after the blocks in play.
+stops it and names rules, seed, decision and what differs; `--hands 1 --seed THAT` repeats it.
+Ctrl-C ends it after the blocks in play.
 N = decisions of a hand, B = hands at once, C = steps of a chunk, P = 4 seats, T = 34 kinds.
 """
 
