@@ -10,11 +10,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from doudizhu import packed, tables
-from doudizhu.legal import beats, question_of
+from doudizhu.legal import beats
 from doudizhu.moves import PASS
-from doudizhu.packed import Cards
 from doudizhu.rules import DEFAULT, Rules
-from doudizhu.state import State
+from doudizhu.state import State, hand_of
 from doudizhu.tables import NUM_GROUPS
 
 Array = jax.Array
@@ -32,21 +31,21 @@ def legal_groups(state: State, rules: Rules = DEFAULT) -> Array:
     Returns:
       bool[G]; the pass alone once the game is over.
     """
-    hand, to_beat = question_of(state)
     is_pass = jnp.arange(NUM_GROUPS) == PASS_GROUP
-    of_hand = groups_of(hand, to_beat, rules)
+    of_hand = groups_of(hand_of(state), state.to_beat, rules)
     return jnp.where(state.terminated, is_pass, of_hand)
 
 
-def groups_of(hand: Cards, to_beat: Array, rules: Rules = DEFAULT) -> Array:
+def groups_of(hand: Array, to_beat: Array, rules: Rules = DEFAULT) -> Array:
     """Marks the groups of which a hand may play a move: bool[G]; arguments as `words_of`."""
     table = tables.group_table(rules.strict)
-    is_held = ((table.main[0] & ~hand.low) | (table.main[1] & ~hand.high)) == 0
+    low, high = packed.pack(hand)
+    is_held = ((table.main[0] & ~low) | (table.main[1] & ~high)) == 0
     kickers = [
         lax.population_count(words & held).astype(jnp.int32)
-        for words, held in zip(table.kickers, hand, strict=True)
+        for words, held in zip(table.kickers, (low, high), strict=True)
     ]
-    joker = table.takes_joker & ((hand.high & packed.JOKERS) > 0)
+    joker = table.takes_joker & ((high & packed.JOKERS) > 0)
     has_kickers = kickers[0] + kickers[1] + joker.astype(jnp.int32) >= table.num_kickers
     is_legal = is_held & has_kickers & beats(jnp.asarray(table.first), to_beat)
     return is_legal.at[PASS_GROUP].set(to_beat != PASS)

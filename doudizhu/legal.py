@@ -1,6 +1,6 @@
 """Which moves are legal: as bits, as a mask, as a list, one by itself, one at random.
 
-W = 864 words of 32 bits, id = 32 word + bit; A = moves; K = places of a list.
+W = 864 words of 32 bits, id = 32 word + bit; A = moves; R = ranks; K = places of a list.
 """
 
 import jax
@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from doudizhu import packed, tables
-from doudizhu.moves import NUM_MOVES, PASS
-from doudizhu.packed import Cards
+from doudizhu import tables
+from doudizhu.cards import NUM_RANKS
+from doudizhu.moves import NUM_MOVES, PASS, all_moves
 from doudizhu.rules import DEFAULT, Rules
-from doudizhu.state import State
+from doudizhu.state import State, hand_of
 from doudizhu.tables import BITS, NUM_WORDS
 from mjx import chance
 from mjx.stage import stage
@@ -35,8 +35,8 @@ def legal_words(state: State, rules: Rules = DEFAULT) -> Array:
     Returns:
       uint32[W]; the pass alone once the game is over.
     """
-    hand, to_beat = question_of(state)
-    return words_of(hand, to_beat, rules) & jnp.where(state.terminated, _ONLY_PASS, _ALL)
+    words = words_of(hand_of(state), state.to_beat, rules)
+    return words & jnp.where(state.terminated, _ONLY_PASS, _ALL)
 
 
 def legal_action_mask(state: State, rules: Rules = DEFAULT) -> Array:
@@ -69,12 +69,14 @@ def legal_list(
 
 def is_legal(state: State, move: Array, rules: Rules = DEFAULT) -> Array:
     """Tells whether a move int32[] is legal, without asking for all others: bool[]."""
-    hand, to_beat = question_of(state)
-    inside = (move >= 0) & (move < NUM_MOVES)
+    is_inside = (move >= 0) & (move < NUM_MOVES)
     move = jnp.clip(move, 0, NUM_MOVES - 1)
-    fits = _fits(*cards_of(move, rules), hand) & beats(move, to_beat)
-    passes = (to_beat != PASS) | state.terminated
-    return inside & jnp.where(move == PASS, passes, fits & ~state.terminated)
+    is_held = jnp.all(jnp.asarray(all_moves().counts)[move] <= hand_of(state))
+    can_play = is_held & beats(move, state.to_beat) & ~state.terminated
+    if rules.strict:
+        can_play &= jnp.asarray(all_moves().is_strict)[move]
+    may_pass = (state.to_beat != PASS) | state.terminated
+    return is_inside & jnp.where(move == PASS, may_pass, can_play)
 
 
 def beats(move: Array, to_beat: Array) -> Array:
@@ -83,33 +85,25 @@ def beats(move: Array, to_beat: Array) -> Array:
     return ((move >= start) & (move < stop)) | ((move >= bombs) & (move < PASS))
 
 
-def cards_of(move: Array, rules: Rules = DEFAULT) -> Cards:
-    """Looks up the cards of a move int32[]; those of a pass, or of a barred one, fit no hand."""
-    table = tables.move_table(rules.strict)
-    place = NUM_WORDS * (move % BITS) + move // BITS
-    return Cards(*(jnp.asarray(words.reshape(-1))[place] for words in table))
-
-
-def words_of(hand: Cards, to_beat: Array, rules: Rules = DEFAULT) -> Array:
+def words_of(hand: Array, to_beat: Array, rules: Rules = DEFAULT) -> Array:
     """Lists as bits what a hand may play.
 
     Args:
-      hand: the cards held.
+      hand: int8[R] cards held.
       to_beat: int32[] the move to beat, or PASS for a lead.
       rules: the table's rules.
 
     Returns:
       uint32[W], the pass included where there is something to beat.
     """
-    fits = jnp.zeros(NUM_WORDS, jnp.uint32)
-    lacking = Cards(~hand.low, ~hand.high)
-    for bit, (low, high) in enumerate(zip(*tables.move_table(rules.strict), strict=True)):
-        is_held = ((low & lacking.low) | (high & lacking.high)) == 0
-        fits = fits | jnp.where(is_held, np.uint32(1 << bit), _NONE)
+    table = jnp.asarray(tables.affordable(rules.strict))
+    words = table[0, hand[0]]
+    for rank in range(1, NUM_RANKS):
+        words = words & table[rank, hand[rank]]
     start, stop, bombs = _ranges_of(to_beat)
     beating = (_below(stop) & ~_below(start)) | ~_below(bombs)
-    passing = jnp.where(to_beat == PASS, _NONE, _ALL) & _ONLY_PASS
-    return (fits & beating) | passing
+    passing = jnp.where(to_beat == PASS, _NONE, _ONLY_PASS)
+    return (words & beating) | passing
 
 
 def unpack(words: Array) -> Array:
@@ -152,21 +146,9 @@ def _find(counts: Array, index: Array) -> tuple[Array, Array]:
     return jnp.sum(is_before, dtype=jnp.int32), index - before
 
 
-def question_of(state: State) -> tuple[Cards, Array]:
-    """Gives the hand of the player whose turn it is, and what it has to beat."""
-    is_ours = np.arange(state.hands.shape[0]) == state.current_player
-    hand = jnp.sum(jnp.where(is_ours[:, None], state.hands, 0), axis=0, dtype=jnp.int8)
-    return Cards(*packed.pack(hand)), state.to_beat
-
-
 def _ranges_of(to_beat: Array) -> tuple[Array, Array, Array]:
     """Looks up the two ranges of ids that beat a move: int32[] each."""
     return tuple(jnp.asarray(column)[to_beat] for column in tables.ranges())
-
-
-def _fits(low: Array, high: Array, hand: Cards) -> Array:
-    """Tells whether a hand holds cards: bool[]."""
-    return ((low & ~hand.low) | (high & ~hand.high)) == 0
 
 
 def _below(stop: Array) -> Array:

@@ -71,7 +71,7 @@ def simulate(
         bits: Array, state: State, has_spare: Array, spare: State, tally: Tally
     ) -> tuple[State, Array, Tally]:
         move = stage(choose, bits, state)
-        reached = stage(lambda s, m: advance(s, m, rules), state, move)
+        reached = stage(advance, state, move)
         ended = reached.terminated & ~state.terminated
         tally = _counted(tally, reached, ~state.terminated, ended, rules)
         takes = reached.terminated & has_spare

@@ -87,6 +87,12 @@ def start(hands: Array, bottom: Array) -> State:
     )
 
 
+def hand_of(state: State) -> Array:
+    """Gives the hand of the player whose turn it is: int8[R]."""
+    is_ours = np.arange(NUM_PLAYERS) == state.current_player
+    return jnp.sum(jnp.where(is_ours[:, None], state.hands, 0), axis=0, dtype=jnp.int8)
+
+
 def _count(pile: Array) -> Array:
     """Counts the ranks of a pile int8[N]: int8[R]."""
     return jnp.sum(pile[:, None] == np.arange(cards.NUM_RANKS)[None, :], axis=0, dtype=jnp.int8)

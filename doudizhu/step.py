@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from doudizhu import legal, packed, score
+from doudizhu import legal, score
 from doudizhu import state as st
 from doudizhu.checks import check_deck, check_hands, check_move
-from doudizhu.moves import FIRST_BOMB, PASS
+from doudizhu.moves import FIRST_BOMB, PASS, all_moves
 from doudizhu.rules import DEFAULT, Rules
 from doudizhu.state import NUM_PLAYERS, State
 
@@ -71,7 +71,7 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     check_move(state, action, rules)
     action = jnp.asarray(action, jnp.int32)
     is_legal = legal.is_legal(state, action, rules) | state.terminated
-    after = advance(state, jnp.where(is_legal, action, PASS), rules)
+    after = advance(state, jnp.where(is_legal, action, PASS))
     is_end = after.terminated & ~state.terminated
     paid = jnp.where(is_end, score.rewards(after, rules), jnp.float32(0))
     return after.replace(
@@ -80,7 +80,7 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     )
 
 
-def advance(state: State, action: Array, rules: Rules = DEFAULT) -> State:
+def advance(state: State, action: Array) -> State:
     """Carries out a legal move without paying: `rewards` stay as they are.
 
     What `step` is made of, for loops that pay finished games later. Any move leaves a finished
@@ -88,11 +88,11 @@ def advance(state: State, action: Array, rules: Rules = DEFAULT) -> State:
     """
     action = jnp.where(state.terminated, PASS, action)
     is_play = action != PASS
-    cards = packed.counts_of(legal.cards_of(action, rules))
+    cards = jnp.asarray(all_moves().counts)[action]  # none of a pass
     is_mover = np.arange(NUM_PLAYERS) == state.current_player
-    moved = jnp.where((is_mover & is_play)[:, None], cards[None, :], jnp.int8(0))
+    moved = jnp.where(is_mover[:, None], cards[None, :], jnp.int8(0))
     hands = state.hands - moved
-    is_out = is_play & (jnp.sum(hands + jnp.int8(0), axis=1) == 0)[state.current_player]
+    is_out = is_play & jnp.any(is_mover & ~jnp.any(hands > 0, axis=1))
     passes = jnp.where(is_play, 0, state.passes + 1)
     is_over = state.terminated | is_out
     goes_on = (~state.terminated).astype(jnp.int32)

@@ -9,24 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from doudizhu import packed
-from doudizhu.cards import BLACK_JOKER, RED_JOKER
+from doudizhu.cards import BLACK_JOKER, NUM_RANKS, RED_JOKER
 from doudizhu.moves import FIRST_BOMB, NUM_MOVES, PASS, ROCKET, all_moves
 
 NUM_WORDS = 864
 BITS = 32
 NUM_GROUPS = 309
-_NEVER = np.uint32(0xFFFFFFFF)  # cards that no hand holds
 _SECOND_CARD = np.uint32(0x22222222)  # of each rank; a hand holds it only with the first
-
-
-class MoveTable(NamedTuple):
-    """The cards of each move, laid out so that one bit of all words is one row.
-
-    A loop over the 32 rows then makes the words out of contiguous vectors.
-    """
-
-    low: np.ndarray  # uint32[32,W]
-    high: np.ndarray  # uint32[32,W]
 
 
 class Ranges(NamedTuple):
@@ -48,21 +37,22 @@ class GroupTable(NamedTuple):
 
 
 @functools.cache
-def move_table(strict: bool) -> MoveTable:
-    """Packs the moves. A pass, and what `strict` bars, are cards that no hand holds."""
+def affordable(strict: bool) -> np.ndarray:
+    """Lists for each rank, and each number held of it, the moves that need no more of it.
+
+    What a hand can make is in the rows of all its ranks. A pass, and what `strict` bars, are in no
+    row of the first rank.
+
+    Returns:
+      uint32[15,5,W].
+    """
     moves = all_moves()
-    is_barred = np.arange(NUM_MOVES) == PASS
-    if strict:
-        is_barred |= ~moves.is_strict
-    low, high = (np.where(is_barred, _NEVER, word) for word in packed.pack(moves.counts))
-    num_padding = BITS * NUM_WORDS - NUM_MOVES
-    return MoveTable(*(_by_bit(np.pad(w, (0, num_padding), constant_values=_NEVER))
-                       for w in (low, high)))  # fmt: skip
-
-
-def _by_bit(words: np.ndarray) -> np.ndarray:
-    """Turns [32 W] in the order of ids into [32, W]."""
-    return np.ascontiguousarray(words.reshape(NUM_WORDS, BITS).T)
+    needed = np.full((BITS * NUM_WORDS, NUM_RANKS), np.iinfo(np.int8).max)
+    is_allowed = moves.is_strict | (not strict)
+    is_allowed[PASS] = False
+    needed[:NUM_MOVES][is_allowed] = moves.counts[is_allowed]
+    is_enough = needed.T[:, None, :] <= np.arange(5)[None, :, None]  # [15, 5, 32 W]
+    return np.packbits(is_enough, axis=-1, bitorder="little").view("<u4").astype(np.uint32)
 
 
 @functools.cache
