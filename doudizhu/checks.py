@@ -1,6 +1,7 @@
 """What `init` and `step` refuse, where the values are known: outside of any transformation."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from doudizhu import cards, legal
@@ -31,20 +32,20 @@ def check_hands(hands: Array, bottom: Array) -> None:
         )
     if isinstance(hands, jax.core.Tracer) or isinstance(bottom, jax.core.Tracer):
         return
-    hands, bottom = np.asarray(hands), np.asarray(bottom)
-    if (hands < 0).any() or (bottom < 0).any():
+    dealt, shown = np.asarray(hands), np.asarray(bottom)
+    if (dealt < 0).any() or (shown < 0).any():
         raise ValueError("Cards of a rank are 0 or more.")
-    for rank, (held, copies) in enumerate(zip(hands.sum(axis=0), COPIES, strict=True)):
+    for rank, (held, copies) in enumerate(zip(dealt.sum(axis=0), COPIES, strict=True)):
         if held != copies:
             name = cards.RANKS[rank]
             raise ValueError(f"The hands hold {held} of {name} together; it is {copies}.")
-    sizes = tuple(hands.sum(axis=1).tolist())
+    sizes = tuple(dealt.sum(axis=1).tolist())
     if sizes != HAND_SIZES:
         raise ValueError(f"Hands are {HAND_SIZES} cards, the landlord's first, not {sizes}.")
-    if bottom.sum() != NUM_BOTTOM or (bottom > hands[0]).any():
+    if shown.sum() != NUM_BOTTOM or (shown > dealt[0]).any():
         raise ValueError(
             f"The bottom cards are {NUM_BOTTOM} cards of the landlord's hand "
-            f"{cards.format(hands[0])}, not {bottom.tolist()}."
+            f"{cards.format(dealt[0].tolist())}, not {shown.tolist()}."
         )
 
 
@@ -59,7 +60,7 @@ def check_move(state: State, action: Array, rules: Rules) -> None:
     move = int(action)
     if not 0 <= move < NUM_MOVES:
         raise ValueError(f"A move is an id of 0 to {NUM_MOVES - 1}, not {move}.")
-    if not state.terminated and not legal.is_legal(state, np.int32(move), rules):
+    if not state.terminated and not legal.is_legal(state, jnp.int32(move), rules):
         raise ValueError(f"{to_text(move)} is not legal here: {_reason(state, move, rules)}.")
 
 
@@ -70,7 +71,7 @@ def _reason(state: State, move: int, rules: Rules) -> str:
     hand = np.asarray(state.hands)[int(state.current_player)]
     moves = all_moves()
     if (moves.counts[move] > hand).any():
-        return f"the hand is {cards.format(hand)}"
+        return f"the hand is {cards.format(hand.tolist())}"
     if rules.strict and not moves.is_strict[move]:
         return "strict rules want solos of different ranks along with trios and quads"
     return f"it does not beat {to_text(int(state.to_beat))}"

@@ -148,7 +148,8 @@ def _find(counts: Array, index: Array) -> tuple[Array, Array]:
 
 def _ranges_of(to_beat: Array) -> tuple[Array, Array, Array]:
     """Looks up the two ranges of ids that beat a move: int32[] each."""
-    return tuple(jnp.asarray(column)[to_beat] for column in tables.ranges())
+    start, stop, bombs = (jnp.asarray(column)[to_beat] for column in tables.ranges())
+    return start, stop, bombs
 
 
 def _below(stop: Array) -> Array:

@@ -6,7 +6,6 @@ moves.
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from flax import struct
 
 from doudizhu import cards, legal
@@ -63,7 +62,7 @@ def observe(state: State, player: int | Array, rules: Rules = DEFAULT) -> Observ
     return Observation(
         hand=hand,
         played=turned(state.played),
-        unseen=np.array(cards.COPIES, np.int8) - seen,
+        unseen=jnp.asarray(cards.COPIES, jnp.int8) - seen,
         num_cards=turned(jnp.sum(state.hands, axis=1, dtype=jnp.int32)),
         bottom=state.bottom,
         role=player,

@@ -28,9 +28,10 @@ def render(state: State, player: int | None = None) -> str:
     if player is not None and not 0 <= player < NUM_PLAYERS:
         raise ValueError(f"player is 0 to {NUM_PLAYERS - 1}, not {player}.")
     state = jax.device_get(state)
-    lines = [f"bottom {cards.format(state.bottom)} · bombs {int(state.bombs)} · {_question(state)}"]
+    bottom = cards.format(state.bottom.tolist())
+    lines = [f"bottom {bottom} · bombs {int(state.bombs)} · {_question(state)}"]
     for p, role in enumerate(_ROLES):
-        hand = cards.format(state.hands[p])
+        hand = cards.format(state.hands[p].tolist())
         shown = hand if player in (None, p) else f"({len(hand)} cards)"
         turn = not state.terminated and int(state.current_player) == p
         lines.append(f"{'>' if turn else ' '} {p} {role:<13}  {shown}".rstrip())

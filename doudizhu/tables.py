@@ -81,10 +81,12 @@ def group_table(strict: bool) -> GroupTable:
     if strict:
         caps = np.minimum(caps, 1)
     solos = packed.pack(caps)
-    pairs = (word & _SECOND_CARD for word in packed.pack(2 * caps * is_pair[:, None]))
+    pairs = packed.pack(2 * caps * is_pair[:, None])
+    low, high = (np.where(is_pair, pair & _SECOND_CARD, solo)
+                 for pair, solo in zip(pairs, solos, strict=True))  # fmt: skip
     return GroupTable(
         main=packed.pack(np.array([group.main for group in moves.groups])),
-        kickers=tuple(np.where(is_pair, *words) for words in zip(pairs, solos, strict=True)),
+        kickers=(low, high),
         num_kickers=np.array([group.num_kickers for group in moves.groups], np.int32),
         takes_joker=takes_joker,
         first=np.searchsorted(moves.group, np.arange(NUM_GROUPS)).astype(np.int32),

@@ -2,9 +2,9 @@
 
     python -m tests.doudizhu.lockstep --against rlcard --states 500000
 
-`oracle` is the plain Python of `tests/oracle/doudizhu.py`, `rlcard` the library of that name
-(`pip install -e ".[peers]"`), whose own deals are used. A difference is printed with the seed of
-its game. B = games at once, N = plies, P = players, R = ranks.
+`oracle` is the plain Python of `tests/oracle/doudizhu.py`; `rlcard` is the library of that name,
+and deals itself. A difference is printed with the seed of its game. B = games at once, N = plies,
+P = players, R = ranks.
 """
 
 import argparse
