@@ -24,17 +24,18 @@ def ids_of(words):
 
 
 def stress(num, seed=0):
-    """Hands of 1 to 20 cards, rich ones among them, with something to beat or nothing."""
+    """Hands of up to 20 cards, each with the main cards of a group, to lead or to answer."""
     rng = np.random.default_rng(seed)
     copies = np.array([4] * 13 + [1, 1])
     hands = np.zeros((num, 15), np.int8)
     for i, hand in enumerate(hands):
-        size = rng.integers(1, 21)
-        weights = rng.random(54) ** (1 + i % 3) * np.repeat(rng.random(15) ** (i % 4), copies)
-        chosen = np.argsort(-weights)[:size]
-        hand[:] = np.bincount(np.repeat(np.arange(15), copies)[chosen], minlength=15)
+        main = np.array(MOVES.groups[i % tables.NUM_GROUPS].main)
+        weights = rng.random(54) * np.repeat(rng.random(15) ** (i % 4), copies)
+        others = np.repeat(np.arange(15), copies)[np.argsort(-weights)]
+        room = rng.integers(0, 21 - main.sum())
+        hand[:] = np.minimum(main + np.bincount(others[:room], minlength=15), copies)
     firsts = tables.group_table(False).first
-    to_beat = np.where(rng.random(num) < 0.3, moves.PASS, rng.choice(firsts, num))
+    to_beat = np.where(rng.random(num) < 0.5, moves.PASS, rng.choice(firsts, num))
     return hands, to_beat.astype(np.int32)
 
 
@@ -51,7 +52,7 @@ def test_groups_are_those_of_the_table(rules):
         expected = np.logical_or.reduceat(bits.astype(bool), starts, axis=1)
         assert (np.asarray(groups_of(hands[part], to_beat[part], rules)) == expected).all()
         seen += expected.sum(axis=0)
-    assert (seen > 0).sum() > 280  # all but the longest chains and planes
+    assert (seen > 0).all()
 
 
 def test_one_move_is_asked_as_all_are():
@@ -65,7 +66,7 @@ def test_one_move_is_asked_as_all_are():
     over = jax.tree.map(lambda x: x[-1], scenes.games()[0])
     last = scenes.one(over, 0)
     for rules in (DEFAULT, STRICT):
-        for state in [scenes.one(states, i) for i in range(30)] + [last]:
+        for state in [scenes.one(states, i) for i in range(12)] + [last]:
             got = np.flatnonzero(asked(state, every, rules)) - 3
             assert (got == ids_of(words(state, rules))).all()
     assert ids_of(words(last, DEFAULT)).tolist() == [moves.PASS]
@@ -85,7 +86,7 @@ def test_list_holds_what_the_words_hold():
 def test_the_richest_hand_known_fits_the_list():
     """519 leads; no search for a richer hand of 20 cards has found one."""
     state = scenes.facing("34567888999TTTJJJQKA")
-    ids, num = legal.legal_list(state)
+    ids, num = jax.jit(doudizhu.legal_list)(state)
     assert int(num) == 519 < legal.MAX_LEGAL == len(ids)
     assert (np.asarray(ids[:519]) == ids_of(doudizhu.legal_words(state))).all()
 
@@ -114,7 +115,8 @@ def test_plain_jit_and_vmap_agree():
         batch = jax.jit(jax.vmap(function))(states)
         for place in (0, 7):
             state = scenes.one(states, place)
-            chex.assert_trees_all_equal(function(state), jitted(state), batch[place])
+            chex.assert_trees_all_equal(jitted(state), batch[place])
+        chex.assert_trees_all_equal(function(state), batch[place])
     mask = doudizhu.legal_action_mask(state)
     assert mask.shape == (27472,) and mask.dtype == bool
     assert (np.flatnonzero(mask) == ids_of(doudizhu.legal_words(state))).all()

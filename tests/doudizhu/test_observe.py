@@ -138,9 +138,8 @@ def test_drawn_states_show_the_same(midgame, place):
 
 def test_drawn_states_depend_on_what_is_seen_alone(midgame):
     players = midgame.current_player
-    keys = jax.random.split(jax.random.key(5), NUM)
     pair = [
-        determinize_all(keys, observe_all(states, players))
+        determinize_all(jax.random.split(jax.random.key(5), NUM), observe_all(states, players))
         for states in (midgame, scrambled(midgame, players))
     ]
     chex.assert_trees_all_equal(*pair)

@@ -35,16 +35,18 @@ def test_uniform_play_is_that_of_others(dealt):
 
 
 def test_simulated_games_are_those_of_step(dealt):
-    """The same bits and moves, one by one, up to the first end of a lane."""
-    few = jax.tree.map(lambda x: x[:4], dealt)
+    """One by one, in the lanes whose first game lasts."""
+    few = jax.tree.map(lambda x: x[:8], dealt)
     adp = Rules(scoring="adp")
     state, tally = simulate(jax.random.key(4), few, 1, rules=adp, choose=lowest)
     expected = few
     step = jax.jit(jax.vmap(lambda s: doudizhu.step(s, lowest(None, s), adp)))
     for _ in range(56):
         expected = step(expected)
-    assert not expected.terminated.any() and not tally.games.any()
-    chex.assert_trees_all_equal(state, expected)
+    runs = np.asarray(~expected.terminated)
+    assert 2 <= runs.sum() < 8 and ((tally.games == 0) == runs).all()
+    chex.assert_trees_all_equal(*(jax.tree.map(lambda x: x[runs], s) for s in (state, expected)))
+    assert (np.abs(tally.rewards).sum(axis=1) > 0).tolist() == (~runs).tolist()
     assert (tally.plies == 56).all()
 
 
@@ -62,7 +64,7 @@ def test_what_cannot_be_simulated_is_refused(dealt):
 
 
 def test_environment():
-    env = doudizhu.DouDizhu(Rules(scoring="adp"))
+    env = doudizhu.DouDizhu()
     assert (env.id, env.num_players, env.num_actions) == ("dou_dizhu", 3, 27472)
     shown = env.init(jax.random.key(0))
     step = jax.jit(env.step)
@@ -71,13 +73,14 @@ def test_environment():
         assert (shown.observation.legal_action_mask == shown.legal_action_mask).all()
         chex.assert_trees_all_equal(env.observe(shown).hand, shown.observation.hand)
         move = jnp.int32(np.flatnonzero(shown.legal_action_mask)[-1])
-        plain = doudizhu.step(shown.game, move, env.rules)
+        plain = scenes.step_jit(shown.game, move)
         shown = step(shown, move, jax.random.key(1))
         chex.assert_trees_all_equal(shown.game, plain)
         total += np.asarray(shown.rewards)
-    assert total.sum() == 0 and abs(total[0]) >= 2 and not shown.truncated
+    assert (np.abs(total) == 1).all() and total[1] == total[2] and not shown.truncated
     assert np.flatnonzero(shown.legal_action_mask).tolist() == [moves.PASS]
     assert int(env.observe(shown, 1).role) == 1
+    assert doudizhu.DouDizhu(Rules(strict=True)).rules.strict
 
 
 def test_render():
