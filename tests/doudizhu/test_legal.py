@@ -12,6 +12,7 @@ import doudizhu
 from doudizhu import groups, legal, moves, tables
 from doudizhu.rules import DEFAULT, Rules
 from tests.doudizhu import scenes
+from tests.oracle import doudizhu as oracle
 
 STRICT = Rules(strict=True)
 MOVES = moves.all_moves()
@@ -24,16 +25,21 @@ def ids_of(words):
 
 
 def stress(num, seed=0):
-    """Hands of up to 20 cards, each with the main cards of a group, to lead or to answer."""
+    """Hands of up to 20 cards, each with a group's main cards or a move, to lead or to answer."""
     rng = np.random.default_rng(seed)
     copies = np.array([4] * 13 + [1, 1])
     hands = np.zeros((num, 15), np.int8)
     for i, hand in enumerate(hands):
-        main = np.array(MOVES.groups[i % tables.NUM_GROUPS].main)
-        weights = rng.random(54) * np.repeat(rng.random(15) ** (i % 4), copies)
-        others = np.repeat(np.arange(15), copies)[np.argsort(-weights)]
-        room = rng.integers(0, 21 - main.sum())
-        hand[:] = np.minimum(main + np.bincount(others[:room], minlength=15), copies)
+        group = i % tables.NUM_GROUPS
+        core = np.array(MOVES.groups[group].main)
+        if i // tables.NUM_GROUPS % 2:
+            core = MOVES.counts[rng.choice(np.flatnonzero(MOVES.group == group))]
+        others = np.repeat(np.arange(15), copies - core)
+        weights = rng.random(len(others)) * rng.random(15)[others] ** (i % 4)
+        room = 20 - core.sum()
+        num_others = rng.choice([room, rng.integers(0, room + 1)])
+        chosen = others[np.argsort(-weights)[:num_others]]
+        hand[:] = core + np.bincount(chosen, minlength=15)
     firsts = tables.group_table(False).first
     to_beat = np.where(rng.random(num) < 0.5, moves.PASS, rng.choice(firsts, num))
     return hands, to_beat.astype(np.int32)
@@ -66,7 +72,7 @@ def test_one_move_is_asked_as_all_are():
     over = jax.tree.map(lambda x: x[-1], scenes.games()[0])
     last = scenes.one(over, 0)
     for rules in (DEFAULT, STRICT):
-        for state in [scenes.one(states, i) for i in range(12)] + [last]:
+        for state in [scenes.one(states, i) for i in range(6)] + [last]:
             got = np.flatnonzero(asked(state, every, rules)) - 3
             assert (got == ids_of(words(state, rules))).all()
     assert ids_of(words(last, DEFAULT)).tolist() == [moves.PASS]
@@ -120,6 +126,22 @@ def test_plain_jit_and_vmap_agree():
     mask = doudizhu.legal_action_mask(state)
     assert mask.shape == (27472,) and mask.dtype == bool
     assert (np.flatnonzero(mask) == ids_of(doudizhu.legal_words(state))).all()
+
+
+def test_strict_moves_are_those_of_the_reference():
+    """The default ones are compared in whole games."""
+    states = scenes.midgame(1500)
+    hands = states.hands[np.arange(1500), states.current_player]
+    words = np.asarray(words_of(hands, states.to_beat, STRICT))
+    for hand, to_beat, found in zip(hands, states.to_beat, words, strict=True):
+        text = doudizhu.format(hand.tolist())
+        if to_beat == moves.PASS:
+            expected = {*oracle.moves_of(text, strict=True)}
+        else:
+            beaten = moves.to_text(int(to_beat))
+            last = oracle.moves_of(beaten)[beaten]
+            expected = {*oracle.answers_to(last, text, strict=True), oracle.PASS}
+        assert {moves.to_text(int(move)) for move in ids_of(found)} == expected, text
 
 
 def test_strict_bars_kickers_of_one_rank():

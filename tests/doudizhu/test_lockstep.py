@@ -4,23 +4,17 @@ import numpy as np
 import pytest
 
 from doudizhu import moves
-from doudizhu.rules import Rules
 from tests.doudizhu import lockstep
 
-NUM_ORACLE, NUM_STRICT, NUM_RLCARD = 256, 64, 384  # games, some 50 states each
+NUM_ORACLE, NUM_RLCARD = 128, 384  # games, some 50 states each
 
 
 def test_reference():
     found = lockstep.compare([lockstep.play_oracle(seed) for seed in range(NUM_ORACLE)])
-    assert found["states"] > 10_000
+    assert found["states"] > 5_000
     rare = {f"played {name}" for name in moves.CATEGORIES} | {f"on {n}" for n in moves.CATEGORIES}
     assert all(found[name] for name in rare), rare - set(found)
     assert found["springs"] and 0 < found["landlord wins"] < found["games"]
-
-
-def test_reference_under_strict_rules():
-    records = [lockstep.play_oracle(seed, strict=True) for seed in range(NUM_STRICT)]
-    assert lockstep.compare(records, Rules(strict=True))["states"] > 2_000
 
 
 def test_rlcard():

@@ -22,7 +22,7 @@ def dealt():
 
 def test_uniform_play_is_that_of_others(dealt):
     """RLCard's random players: the landlord wins .356 (+- .019) of games of 60.9 plies."""
-    state, first = simulate(jax.random.key(1), dealt, 3)
+    state, first = simulate(jax.random.key(1), dealt, 20)
     _, tally = simulate(jax.random.key(2), state, 20)  # after the first games, which start at once
     games, plies = int(tally.games.sum()), int(tally.plies.sum())
     assert games > 4096 and first.games.sum() > WIDTH
