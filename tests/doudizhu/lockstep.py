@@ -8,8 +8,13 @@ P = players, R = ranks.
 """
 
 import argparse
+import fcntl
 import functools
+import importlib
+import importlib.util
+import os
 import random
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -27,6 +32,7 @@ from doudizhu.tables import BITS, NUM_WORDS
 from tests.oracle import doudizhu as oracle
 
 BATCH = 64
+HAS_RLCARD = importlib.util.find_spec("rlcard") is not None
 NUM_SHOWN = MAX_PLIES + 1  # the state before each ply, and the last one
 SCORINGS = {
     "wp": Rules(),
@@ -70,11 +76,18 @@ def play_oracle(seed: int, strict: bool = False) -> Record:
     return record
 
 
+@functools.cache
+def rlcard() -> Any:
+    """Imports rlcard's game, one process at a time: the first import unpacks its data."""
+    with open(os.path.join(tempfile.gettempdir(), "mjx-rlcard.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        importlib.import_module("rlcard.games.doudizhu.utils")
+    return importlib.import_module("rlcard.games.doudizhu")
+
+
 def play_rlcard(seed: int) -> Record:
     """Plays one game of rlcard with random legal moves."""
-    from rlcard.games.doudizhu import Game
-
-    rng, game = random.Random(seed), Game()
+    rng, game = random.Random(seed), rlcard().Game()
     game.np_random = np.random.RandomState(seed)
     state, player = game.init_game()
     hands = _counts(state_hands(game))
@@ -98,9 +111,7 @@ def play_rlcard(seed: int) -> Record:
 
 def state_hands(game: Any) -> list[str]:
     """Writes the hands of a game of rlcard as text."""
-    from rlcard.games.doudizhu.utils import cards2str
-
-    return [cards2str(player.current_hand) for player in game.players]
+    return [rlcard().utils.cards2str(player.current_hand) for player in game.players]
 
 
 def compare(records: list[Record], rules: Rules = DEFAULT) -> Counter:

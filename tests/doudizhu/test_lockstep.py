@@ -17,9 +17,9 @@ def test_reference():
     assert found["springs"] and 0 < found["landlord wins"] < found["games"]
 
 
+@pytest.mark.skipif(not lockstep.HAS_RLCARD, reason="pip install rlcard==1.2.0")
 def test_rlcard():
     """Over 20,000 states; half a million are a command of docs/doudizhu.md."""
-    pytest.importorskip("rlcard", reason="rlcard is not installed: pip install rlcard==1.2.0")
     found = lockstep.compare([lockstep.play_rlcard(seed) for seed in range(NUM_RLCARD)])
     assert found["states"] > 20_000 and found["on plane_solo"] and found["on rocket"]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from doudizhu import cards, legal, moves, tables
+from tests.doudizhu import lockstep
 from tests.oracle import doudizhu as oracle
 
 MOVES = moves.all_moves()
@@ -94,11 +95,9 @@ def test_texts_come_back():
     assert moves.from_text("4 3R333") == moves.from_text("33334R") > 0
 
 
+@pytest.mark.skipif(not lockstep.HAS_RLCARD, reason="pip install rlcard==1.2.0")
 def test_ids_of_rlcard():
-    utils = pytest.importorskip(
-        "rlcard.games.doudizhu.utils", reason="rlcard is not installed: pip install rlcard"
-    )
-    theirs = list(utils.ID_2_ACTION)
+    theirs = list(lockstep.rlcard().utils.ID_2_ACTION)
     assert sorted(theirs) == sorted(MOVES.names)
     others = [i for i, name in enumerate(theirs) if MOVES.names[i] != name]
     assert min(others) == 1480 and max(others) <= 22333
