@@ -29,7 +29,9 @@ def main() -> int:
     players = names.add_parser("players", help="decisions a second of players, on all cores")
     players.add_argument("--players", nargs="+", default=["bdi", "bdi_partial"], help="agents")
     players.add_argument("--batches", type=int, nargs=1, default=[4096])
-    for each in (simulator, players):
+    second = names.add_parser("doudizhu", help="games a second of Dou Dizhu, on all cores")
+    second.add_argument("--batches", type=int, nargs="+", default=[256, 1024, 4096])
+    for each in (simulator, players, second):
         each.add_argument("--seconds", type=float, default=3.0, help="time a row is measured for")
         each.add_argument("--json", type=Path, help="where to write the rows")
     args = parser.parse_args()
@@ -57,6 +59,11 @@ def _measure(args: argparse.Namespace) -> Iterator[dict]:
         from benchmarks import players
 
         yield from players.rows(args.players, args.batches[0], args.seconds)
+        return
+    if args.name == "doudizhu":
+        from benchmarks import doudizhu
+
+        yield from doudizhu.rows(args.batches, args.seconds)
         return
     if hasattr(os, "sched_setaffinity"):  # one core, before JAX starts its threads
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
-from mjx import actions, match, score
+from mjx import actions, chance, match, score
 from mjx.match import where
 from mjx.observe import Observation, observe
 from mjx.rules import DEFAULT, Rules
@@ -229,19 +228,7 @@ def nth_legal(bits: Array, legal: Words) -> Array:
         word_index = jnp.where(is_later, i, word_index)
         before = jnp.where(is_later, upto, before)
         upto = upto + count
-    return actions.id_at(word_index, _nth_bit(word, index - before))
-
-
-def _nth_bit(word: Array, n: Array) -> Array:
-    """Finds the place of the n-th set bit, counted from zero: int32[]."""
-    place = jnp.int32(0)
-    for width in (16, 8, 4, 2, 1):
-        low = (word >> place.astype(jnp.uint32)) & np.uint32((1 << width) - 1)
-        count = lax.population_count(low).astype(jnp.int32)
-        is_above = n >= count
-        n = n - jnp.where(is_above, count, 0)
-        place = place + jnp.where(is_above, width, 0)
-    return place
+    return actions.id_at(word_index, chance.nth_bit(word, index - before))
 
 
 def _spares(key: Array, state: State, rules: Rules) -> State:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from mjx import actions, flowers, hand, packed, tiles
+from mjx import actions, chance, flowers, hand, packed, tiles
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS, SeatHands, place_of
 
@@ -158,20 +158,8 @@ def num_melds(chows: Array, sets: Array) -> Array:
 
 
 def shuffle(key: Array, rules: Rules = DEFAULT) -> Array:
-    """Shuffles the tiles: int8[136] kinds in draw order, or int8[144] with flowers.
-
-    Exchanges each place with a random later one (Fisher and Yates): on a CPU seven times as fast
-    as `jax.random.permutation`, which sorts. Each choice is uniform up to 144 parts in 2^24.
-    """
-    num_tiles = rules.num_tiles
-    bits = jax.random.bits(key, (num_tiles,), jnp.uint32) >> 8
-
-    def exchange(place: Array, wall: Array) -> Array:
-        choices = (num_tiles - place).astype(jnp.uint32)
-        other = place + (bits[place] * choices >> 24).astype(jnp.int32)
-        return wall.at[other].set(wall[place]).at[place].set(wall[other])
-
-    return jax.lax.fori_loop(0, num_tiles - 1, exchange, jnp.asarray(all_tiles(rules), jnp.int8))
+    """Shuffles the tiles: int8[136] kinds in draw order, or int8[144] with flowers."""
+    return chance.shuffle(key, jnp.asarray(all_tiles(rules), jnp.int8))
 
 
 def all_tiles(rules: Rules) -> np.ndarray:

@@ -13,16 +13,16 @@ import pytest
 ROOT = pathlib.Path(__file__).parent.parent
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for package in ("mjx", "agents")
+    for package in ("mjx", "agents", "doudizhu")
     for path in (ROOT / package).rglob("*.py")
     if path.name != "__main__.py"
 )
-# What `mjx` and `agents` may need to be imported; whatever these need themselves comes along.
+# What our packages may need to be imported; whatever these need themselves comes along.
 CORE = ("jax", "jaxlib", "flax", "optax", "chex", "orbax")
 # Distributions that the scripts and tests use, by the names they are imported under.
 EXTRAS = (
     *("beartype", "draccus", "hypothesis", "jaxtyping", "mahjax", "matplotlib"),
-    *("pytest", "riichienv", "rlax", "scipy", "tensorboardX", "tqdm", "tyro", "yaml"),
+    *("pytest", "riichienv", "rlax", "rlcard", "scipy", "tensorboardX", "tqdm", "tyro", "yaml"),
 )
 
 
@@ -62,7 +62,8 @@ def _imports(path):
     [
         ("mjx", "agents doudizhu benchmarks tests train eval"),
         ("agents", "benchmarks tests train eval"),
-        ("tests/oracle", "mjx agents jax"),
+        ("doudizhu", "agents benchmarks tests train eval"),
+        ("tests/oracle", "mjx agents doudizhu jax"),
     ],
 )
 def test_imports_go_one_way(package, barred):
@@ -75,6 +76,16 @@ def test_imports_go_one_way(package, barred):
         if name.split(".")[0] in barred.split()
     ]
     assert not wrong, wrong
+
+
+# What is not about mahjong, and therefore shared.
+_SHARED = ("mjx.stage", "mjx.chance")
+
+
+def test_the_second_game_takes_only_what_is_shared():
+    names = {name for path in (ROOT / "doudizhu").rglob("*.py") for name in _imports(path)}
+    ours = {name for name in names if name.split(".")[0] == "mjx"}
+    assert all(".".join(name.split(".")[:2]) in _SHARED for name in ours), ours
 
 
 _IMPORT_ALL = """
