@@ -6,7 +6,7 @@ from mjx.match import is_over, next_hand
 from mjx.observe import Observation, observe
 from mjx.render import render
 from mjx.rollout import Transition, auto_reset_step, rollout, simulate
-from mjx.rules import DEFAULT, Rules
+from mjx.rules import DEFAULT, PRESETS, Rules
 from mjx.state import State
 from mjx.step import init, init_from_wall, step
 from mjx.tiles import format, parse
@@ -14,6 +14,7 @@ from mjx.tiles import format, parse
 __all__ = [
     "DEFAULT",
     "NUM_ACTIONS",
+    "PRESETS",
     "Observation",
     "Rules",
     "State",

@@ -290,7 +290,7 @@ def _play(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         if int(state.current_player) == seat:
             action = _ask(state, seat, table)
             if action is None:
-                print("\nThe hand was not finished.")
+                print("\nThe hand was not finished, and is not recorded.")
                 return 0
         else:
             action = int(act(agent.params, jax.random.fold_in(act_key, len(done)), state))

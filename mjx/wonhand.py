@@ -314,8 +314,10 @@ def _scored(
     """Names what a hand is worth, the dealer's items first."""
     counted = {item: int(n) for item, n in zip(score.ITEMS, tai.tolist(), strict=True) if n}
     total = score.capped(counted, rules)
-    if total < rules.min_tai:
-        return ValueError(f"{total} tai; these rules ask for {rules.min_tai} at least.")
+    if sum(counted.values()) < rules.min_tai:
+        return ValueError(
+            f"{sum(counted.values())} tai; these rules ask for {rules.min_tai} at least."
+        )
     winner, payer = _winner(hand), _payer(hand)
     payers = [payer] if payer != ALL_PAY else [seat for seat in range(4) if seat != winner]
     is_dealer_in = hand.is_dealer or "discarder_is_dealer" in hand.flags
