@@ -123,7 +123,7 @@ def _score_lines(lines: list[bytes]) -> int:
     for line in lines:
         shown.append({"id": None})
         try:
-            case = json.loads(line.decode("utf-8"))
+            case = json.loads(line.decode("utf-8-sig"), parse_constant=_refuse)
             if type(case) is not dict:
                 raise ValueError("a line is a JSON object")
             shown[-1]["id"] = case.get("id")
@@ -140,8 +140,13 @@ def _score_lines(lines: list[bytes]) -> int:
         else:
             shown[place] |= {"tai": scored.tai, "total": scored.total}
     for row in shown:
-        print(json.dumps(row, ensure_ascii=False))
+        print(json.dumps(row))
     return int(any("error" in row for row in shown))
+
+
+def _refuse(constant: str) -> None:
+    """Refuses NaN and the infinities, which are no JSON."""
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _tai_lines(tai: dict[str, int], total: int) -> list[str]:

@@ -34,12 +34,33 @@ def check_numbers(**numbers: int | Array) -> None:
             continue
         low, high = _RANGES.get(name, (0, NUM_SEATS - 1))
         known = np.asarray(value)
+        if known.ndim or known.dtype.kind not in "iu":
+            raise ValueError(f"{name} is a whole number, not {value!r}.")
         if ((known < low) | (known > high)).any():
-            allowed = f"{low} or more" if high == np.inf else f"{low} to {high}"
-            raise ValueError(f"{name} is {allowed}, not {value}.")
+            raise ValueError(f"{name} is {low} to {high}, not {value}.")
 
 
-_RANGES = {"streak": (0, np.inf), "dice_sum": (3, 18)}
+_RANGES = {"streak": (0, 1_000_000), "dice_sum": (3, 18)}
+
+
+def check_rules(state: State, rules: Rules) -> None:
+    """Refuses a state that was dealt by rules with other fields; nothing of it is traced."""
+    wanted = {
+        "flowers": rules.n_flowers > 0,
+        "sub_draws": rules.wall_mode == "stable_draw",
+        "dice_sum": rules.seat_wind_mode == "wall_break",
+        "scores": rules.hand_mode == "match",
+        "winners": rules.multi_ron,
+        "ready": rules.asks_ready,
+        "barred": rules.swap_calling != "none",
+        "win_barred": not rules.open_kong_win,
+    }
+    for name, is_there in wanted.items():
+        if (getattr(state, name) is not None) != is_there:
+            words = "lacks" if is_there else "has"
+            raise ValueError(f"The state was dealt by other rules: it {words} `{name}`.")
+    if state.history.shape[-1] != rules.max_discards:
+        raise ValueError("The state was dealt by rules of another hand_tiles.")
 
 
 def check_modes(

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mjx.checks import check_rules
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS
 from mjx.state import State
@@ -36,8 +37,10 @@ def next_hand(key: Array, state: State, rules: Rules = DEFAULT) -> State:
       The state in which the dealer acts, with zero rewards unless flowers ended the hand at once.
 
     Raises:
-      ValueError: a running hand, or a batch, outside of any transformation.
+      ValueError: a state dealt by other rules; outside of any transformation a running hand, or a
+        batch.
     """
+    check_rules(state, rules)
     _check_finished(state)
     goes_on = state.terminated
     if rules.hand_mode == "match":

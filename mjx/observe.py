@@ -11,6 +11,7 @@ from flax import struct
 
 from mjx import claims, packed, tiles
 from mjx import state as st
+from mjx.checks import check_numbers, check_rules
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS
 from mjx.state import State
@@ -68,7 +69,12 @@ def observe(state: State, seat: int | Array, rules: Rules = DEFAULT) -> Observat
       The observation. The drawn tile and the replacement flag are shown to their owner only, and
       a question to the seat asked: that it is asked gives away what a hand holds. A seat asked
       whether it declares itself ready is asked about no tile.
+
+    Raises:
+      ValueError: a state dealt by other rules, or a seat out of range where it is known.
     """
+    check_rules(state, rules)
+    check_numbers(seat=seat)
     seat = jnp.asarray(seat, jnp.int32)
 
     def turned(field: Array) -> Array:

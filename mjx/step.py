@@ -13,7 +13,7 @@ import numpy as np
 
 from mjx import actions, claims, flowers, hand, legal, packed, ready, score, tiles
 from mjx import state as st
-from mjx.checks import check_action, check_modes, check_numbers, check_wall
+from mjx.checks import check_action, check_modes, check_numbers, check_rules, check_wall
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS, Words, place_of
 from mjx.stage import stage
@@ -169,7 +169,8 @@ def step(state: State, action: Array, rules: Rules = DEFAULT) -> State:
       The next state, its `rewards` in points.
 
     Raises:
-      ValueError: an illegal action outside of any transformation.
+      ValueError: a state dealt by other rules, or, outside of any transformation, an illegal
+        action.
     """
     check_action(state, action)
     action = jnp.asarray(action, jnp.int32)
@@ -197,7 +198,11 @@ def advance(state: State, action: Array, rules: Rules = DEFAULT) -> State:
 
     What `step` is made of, for loops that score finished hands later. Any action leaves a
     finished hand as it is.
+
+    Raises:
+      ValueError: a state that was dealt by other rules.
     """
+    check_rules(state, rules)
     move = stage(functools.partial(_take_apart, rules=rules), state, action)
     state = state.replace(**stage(functools.partial(_rest, rules=rules), state, move))
     asked = stage(functools.partial(_ask, rules=rules), state, move)

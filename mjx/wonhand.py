@@ -86,9 +86,10 @@ def check(hand: WonHand, rules: Rules) -> None:
 def special_ending(hand: WonHand, rules: Rules) -> int:
     """Tells by which win that needs no complete hand this one was won: an ending, or 0."""
     num_kongs = sum(form in ("kong", "ankong") for form, _ in hand.melds)
-    if rules.sigangpai and num_kongs == 4:
+    if num_kongs == 4 and rules.sigangpai >= max(rules.min_tai, 1):
         return st.FOUR_KONGS
-    return st.EIGHT_FLOWERS if rules.baxian and len(hand.flowers) == 8 else 0
+    wins_by_flowers = len(hand.flowers) == 8 and rules.baxian >= max(rules.min_tai, 1)
+    return st.EIGHT_FLOWERS if wins_by_flowers else 0
 
 
 def num_concealed(num_melds: int, rules: Rules) -> int:
