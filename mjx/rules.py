@@ -119,7 +119,7 @@ _HIGHEST = {"reserve": 71, "base": 100_000, "unit": 100_000}
 def _check(name: str, value: object, default: object) -> None:
     """Refuses a value that no table can mean."""
     if name in _CHOICES:
-        if value not in _CHOICES[name]:
+        if type(value) is not type(default) or value not in _CHOICES[name]:
             raise ValueError(f"Rules.{name} is one of {_CHOICES[name]}, not {value!r}.")
     elif isinstance(default, bool):
         if not isinstance(value, bool):

@@ -149,3 +149,9 @@ def test_tables_are_read_from_text():
 def test_a_text_that_is_no_table_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
         parse(text)
+
+
+@pytest.mark.parametrize("fields", [{"hand_tiles": 16.0}, {"n_flowers": 8.0}, {"n_flowers": False}])
+def test_a_choice_of_another_type_is_refused(fields):
+    with pytest.raises(ValueError, match="is one of"):
+        Rules(**fields)
