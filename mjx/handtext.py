@@ -98,8 +98,8 @@ def parse_case(case: dict[str, Any]) -> tuple[WonHand, Rules]:
     _one_of("win_by", case["win_by"], WIN_BY)
     for flag in case.get("flags", []):
         _one_of("flags", flag, FLAGS)
-    if case.get("dealer_streak", 0) < 0:
-        raise ValueError(f"`dealer_streak` is 0 or more, not {case['dealer_streak']}")
+    if not 0 <= case.get("dealer_streak", 0) <= 999_999:
+        raise ValueError(f"`dealer_streak` is 0 or more, 999999 at most, not {case['dealer_streak']}")
     melds = []
     for text in case.get("melds", []):
         name, _, value = text.partition(":")
