@@ -98,8 +98,8 @@ def parse_case(case: dict[str, Any]) -> tuple[WonHand, Rules]:
     _one_of("win_by", case["win_by"], WIN_BY)
     for flag in case.get("flags", []):
         _one_of("flags", flag, FLAGS)
-    if not 0 <= case.get("dealer_streak", 0) <= 999_999:
-        raise ValueError(f"`dealer_streak` is 0 or more, 999999 at most, not {case['dealer_streak']}")
+    if not 0 <= case.get("dealer_streak", 0) <= 1_000:
+        raise ValueError(f"`dealer_streak` is 0 or more, 1000 at most, not {case['dealer_streak']}")
     melds = []
     for text in case.get("melds", []):
         name, _, value = text.partition(":")
@@ -143,8 +143,8 @@ def _from_words(
     seat = _wind("seat:", said["seat"]) if "seat" in said else None
     is_dealer = "dealer" in words or "heavenly" in flags or (by_wind and seat == 0)
     streak = said.get("streak", "0")
-    if not re.fullmatch(r"[0-9]{1,6}", streak):
-        raise ValueError(f"streak: is a whole number, 0 or more, not {streak!r}.")
+    if not re.fullmatch(r"[0-9]{1,4}", streak) or int(streak) > 1000:
+        raise ValueError(f"streak: is a whole number, 0 to 1000, not {streak!r}.")
     if len(kinds) == num_concealed(len(melds), table) + 1 and win_tile in kinds:
         kinds.remove(win_tile)  # the winning tile was written among the others
     return WonHand(

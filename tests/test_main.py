@@ -68,7 +68,7 @@ BASE = cases.load("hands")[0]
         ({"seat_wind": "X"}, "seat_wind is a wind"),
         ({"dealer": 1}, "`dealer` is true or false"),
         ({"dealer_streak": -1}, "0 or more"),
-        ({"dealer_streak": 2**31}, "999999 at most"),
+        ({"dealer_streak": 2**31}, "1000 at most"),
         ({"options": {"ziyse": 16}}, "did you mean 'ziyise'"),
         ({"options": {"ziyise": "16"}}, "ziyise"),
         ({"win_tile": None}, "`win_tile` is a tile"),

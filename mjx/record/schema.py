@@ -219,6 +219,7 @@ _IS_TILE = (lambda v: type(v) is str and v in tiles.NAMES, "a tile such as 5m or
 _IS_ANY_TILE = (lambda v: type(v) is str and v in tiles.WALL_NAMES, "a tile such as 5m, E or f1")
 _IS_FLOWER = (lambda v: type(v) is str and v in tiles.FLOWERS, "a flower, f1 to f8")
 _IS_COUNT = (lambda v: _is_int(v, 0, 2**31 - 1), "a whole number, 0 or more")
+_IS_STREAK = (lambda v: _is_int(v, 0, 1_000_000), "a whole number, 0 to 1000000")
 _IS_BOOL = (lambda v: type(v) is bool, "true or false")
 _IS_TEXT = (lambda v: type(v) is str, "a text")
 _IS_DICT = (lambda v: type(v) is dict, "an object")
@@ -245,7 +246,7 @@ _FIELDS: dict[str, dict[str, _Check]] = {
     "start": {"format": _one_of(FORMAT), "version": _one_of(VERSION), "rules": _IS_DICT},
     "start_hand": {
         **{"hand": _IS_COUNT, "dealer": _IS_SEAT, "round_wind": _one_of(*WINDS)},
-        **{"streak": _IS_COUNT, "wall": _IS_TEXT},
+        **{"streak": _IS_STREAK, "wall": _IS_TEXT},
     },
     "draw": {"seat": _IS_SEAT, "tile": _IS_ANY_TILE},
     "flower": {"seat": _IS_SEAT, "tile": _IS_FLOWER},
