@@ -238,8 +238,10 @@ def test_hands_under_options_come_back(name):
 # Corruption.
 
 
-def test_truncation_at_each_line(written):
-    for number in range(len(written)):
+def test_truncation(written):
+    """Of a long record at some lines, and at each line of its last hand."""
+    num_last = written[::-1].index(next(row for row in written[::-1] if "start_hand" in row))
+    for number in [*range(0, len(written), 41), *range(len(written) - num_last, len(written))]:
         error = _refused(written[:number])
         assert error.line == number + 1
         assert error.reason in ("the record is empty", "the record stops before `end`")
