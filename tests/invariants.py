@@ -69,8 +69,12 @@ class _Play(NamedTuple):
 @functools.partial(jax.jit, static_argnames="rules")
 def play(seeds: Array, rules: Rules = DEFAULT) -> Report:
     """Plays one hand for each seed uint32[B] and checks it; lanes do not depend on each other."""
-    keys = jax.vmap(jax.random.key)(seeds)
-    deal_keys, play_keys = jax.vmap(jax.random.split, out_axes=1)(keys)
+
+    def keys_of(seed: Array) -> tuple[Array, Array]:
+        deal_key, play_key = jax.random.split(jax.random.key(seed))
+        return deal_key, play_key
+
+    deal_keys, play_keys = jax.vmap(keys_of)(seeds)
     number = seeds.astype(jnp.int32)
     states = jax.vmap(lambda k, n: mjx.init(k, rules, n % 4, n // 4 % 4, n // 16 % 3))(
         deal_keys, number
