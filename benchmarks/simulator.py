@@ -24,19 +24,19 @@ STEPS = 48  # of the step alone: no hand of random play ends in fewer but by a r
 def rows(batches: list[int], tables: list[str], seconds: float) -> Iterator[Row]:
     """Measures row by row; other rules than the default at the largest batch up to `AT_ONCE`."""
     jax.config.update("jax_enable_compilation_cache", False)
-    best = 0.0
+    best, steps_per_s = 0.0, {}
     for batch in batches:
         row = whole_loop(batch, seconds)
         best = max(best, float(row["hands_per_s"]))
+        steps_per_s[batch] = float(row["steps_per_s"])
         yield row
     for batch in batches:
         yield step_alone(batch, seconds)
     if tables:
         batch = max([size for size in batches if size <= AT_ONCE], default=min(batches))
-        default = float(whole_loop(batch, seconds)["steps_per_s"])
         for text in tables:
             row = whole_loop(batch, seconds, mjx.rules.parse(text))
-            ratio = float(row["steps_per_s"]) / default
+            ratio = float(row["steps_per_s"]) / steps_per_s[batch]
             yield row | {"name": f"whole_loop {text}", "of_default": ratio}
     for row in peers.rows(seconds):
         if "hands_per_s" in row:

@@ -23,6 +23,7 @@ from mjx import actions, handtext, record, render, rules, score, tiles, wonhand
 from mjx.observe import observe
 from mjx.record import events
 from mjx.record.events import Event
+from mjx.record.schema import refuse_constant
 from mjx.rules import Rules
 from mjx.state import State
 from mjx.step import init, step
@@ -123,7 +124,7 @@ def _score_lines(lines: list[bytes]) -> int:
     for line in lines:
         shown.append({"id": None})
         try:
-            case = json.loads(line.decode("utf-8-sig"), parse_constant=_refuse)
+            case = json.loads(line.decode("utf-8-sig"), parse_constant=refuse_constant)
             if type(case) is not dict:
                 raise ValueError("a line is a JSON object")
             shown[-1]["id"] = case.get("id")
@@ -142,11 +143,6 @@ def _score_lines(lines: list[bytes]) -> int:
     for row in shown:
         print(json.dumps(row))
     return int(any("error" in row for row in shown))
-
-
-def _refuse(constant: str) -> None:
-    """Refuses NaN and the infinities, which are no JSON."""
-    raise ValueError(f"{constant} is no JSON")
 
 
 def _tai_lines(tai: dict[str, int], total: int) -> list[str]:
@@ -281,7 +277,7 @@ def _play(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         agent = _agent(options.agent, table)
         if options.record is not None:
             record.write_file(options.record, None)
-    except (ValueError, NotImplementedError, OSError) as error:
+    except (ValueError, OSError) as error:
         return _fail(error)
     seat = options.seat
     deal_key, act_key = jax.random.split(jax.random.key(options.seed))

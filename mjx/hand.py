@@ -95,26 +95,21 @@ def waits_of_words(words: Sequence[Array], ligu: bool = False) -> tuple[Array, .
     return tuple(waits)
 
 
-def live_waits(
-    waits: Sequence[Array], own: Sequence[Array], chows: Sequence[Array], sets: Sequence[Array]
-) -> tuple[Array, ...]:
-    """Drops from waits the kinds of which the own hand and melds hold all four.
+def live_waits(waits: Array, own: Array, chows: Array, sets: Array) -> Array:
+    """Drops from waits the kinds of which the own hand and melds hold all four; elementwise.
 
     Args:
-      waits: kind set of a hand, four words.
-      own: its concealed tiles, four words.
-      chows, sets: what it laid down, four words each, as `State` keeps them.
+      waits: words uint32[...] of a kind set.
+      own: the concealed tiles in the same suits.
+      chows, sets: what is laid down there, as `State` keeps it.
 
     Returns:
-      Four words of a kind set; all zero if the hand is not ready (聽).
+      Words of a kind set; all zero if the hand is not ready (聽).
     """
-    alive = []
-    for wait, word, chow, form in zip(waits, own, chows, sets, strict=True):
-        kongs = (form >> 1 | form >> 2) & packed.MARKS
-        laid = chow + (chow << packed.BITS) + (chow << 2 * packed.BITS) + 4 * kongs
-        held = word + laid + 3 * (form & packed.MARKS)
-        alive.append(wait & ~packed.ranks_of(packed.at_least(held, 4)))
-    return tuple(alive)
+    kongs = (sets >> 1 | sets >> 2) & packed.MARKS
+    laid = chows + (chows << packed.BITS) + (chows << 2 * packed.BITS) + 4 * kongs
+    held = own + laid + 3 * (sets & packed.MARKS)
+    return waits & ~packed.ranks_of(packed.at_least(held, 4))
 
 
 def _ligu_waits(words: Sequence[Array]) -> list[Array]:

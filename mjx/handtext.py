@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mjx import rules, tiles
-from mjx.record.events import WINDS
 from mjx.rules import Rules
+from mjx.tiles import WINDS
 from mjx.wonhand import FLAGS, WIN_BY, WonHand, num_concealed
 
 _FORMS = {"chow": ("chow", "chi", "吃"), "pong": ("pong", "pon", "碰"), "kong": ("kong", "槓")}
@@ -236,12 +236,9 @@ def _no_such(given: str, allowed: Sequence[str], is_double: bool) -> str:
 
 def _table(said: dict[str, str], options: Sequence[str]) -> Rules:
     """Reads the rules; whoever names flowers plays with them."""
-    try:
-        table = rules.parse(",".join([*filter(None, [said.get("rules")]), *options]))
-        if said.get("flowers") and not any(one.startswith("n_flowers=") for one in options):
-            table = dataclasses.replace(table, n_flowers=8)
-    except NotImplementedError as error:
-        raise ValueError(str(error)) from None
+    table = rules.parse(",".join([*filter(None, [said.get("rules")]), *options]))
+    if said.get("flowers") and not any(one.startswith("n_flowers=") for one in options):
+        table = dataclasses.replace(table, n_flowers=8)
     return table
 
 
@@ -252,7 +249,4 @@ def _make_rules(options: dict[str, Any]) -> Rules:
         if name not in fields:
             near = difflib.get_close_matches(name, fields, n=1, cutoff=0.0)[0]
             raise ValueError(f"There is no option {name!r} of the rules; did you mean {near!r}?")
-    try:
-        return Rules(**options)
-    except NotImplementedError as error:
-        raise ValueError(str(error)) from None
+    return Rules(**options)

@@ -3,7 +3,7 @@
 A match is four rounds of four dealers; a dealer who wins or draws deals again. P = 4 seats.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -57,9 +57,38 @@ def is_over(state: State, rules: Rules = DEFAULT) -> Array:
     return state.terminated & is_last & ~holds_on(state)
 
 
+class Place(NamedTuple):
+    """Where a match stands: int32[] each, or plain numbers."""
+
+    dealer: Any
+    round_wind: Any  # 0-3 for E S W N
+    streak: Any
+    changes: Any  # of the dealer since the match began; `NUM_CHANGES` where it is over
+
+
 def num_changes(state: State) -> Array:
     """Counts the changes of the dealer since the match began: int32[]."""
-    return 4 * state.round_wind + (state.dealer - _carried(state)[0]) % NUM_SEATS
+    return _changes(state.dealer, state.round_wind, _carried(state)[0])
+
+
+def place_after(dealer: Any, round_wind: Any, streak: Any, first_dealer: Any, holds: Any) -> Place:
+    """Tells where a match stands after a hand, of arrays int32[] or plain numbers.
+
+    Args:
+      dealer, round_wind, streak: of the hand.
+      first_dealer: who dealt the first hand of the match.
+      holds: bool[] the dealer deals again.
+
+    Returns:
+      The place of the next hand; after a match that of a new one, but for `changes`.
+    """
+    changes = _changes(dealer, round_wind, first_dealer) + 1 - holds
+    return Place(
+        dealer=(first_dealer + changes) % NUM_SEATS,
+        round_wind=changes // 4 % 4,
+        streak=(streak + 1) * holds,
+        changes=changes,
+    )
 
 
 def holds_on(state: State) -> Array:
@@ -87,16 +116,15 @@ def deal_after(key: Array, state: State, holds: Array, rules: Rules) -> State:
         is_new_round = (dealer == 0).astype(jnp.int32)
         return init(key, rules, dealer, (state.round_wind + is_new_round) % 4, jnp.int32(0))
     first_dealer, scores = _carried(state)
-    changes = num_changes(state) + jnp.where(holds, 0, 1)
-    is_new_match = changes == NUM_CHANGES
+    place = place_after(state.dealer, state.round_wind, state.streak, first_dealer, holds)
     return init(
         key,
         rules,
-        (first_dealer + changes) % NUM_SEATS,
-        changes // 4 % 4,
-        jnp.where(holds, state.streak + 1, 0),
+        place.dealer,
+        place.round_wind,
+        place.streak,
         first_dealer,
-        jnp.where(is_new_match, 0, scores),
+        jnp.where(place.changes == NUM_CHANGES, 0, scores),
     )
 
 
@@ -124,6 +152,11 @@ def take_dealt(ended: State, dealt: State, rules: Rules) -> State:
 def where(condition: Array, new: Any, old: Any) -> Any:
     """Chooses between two trees by one bool[]."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
+
+
+def _changes(dealer: Any, round_wind: Any, first_dealer: Any) -> Any:
+    """Counts the changes of the dealer, of arrays or plain numbers."""
+    return 4 * round_wind + (dealer - first_dealer) % NUM_SEATS
 
 
 def _carried(state: State) -> tuple[Array, Array]:

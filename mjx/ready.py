@@ -14,7 +14,7 @@ import numpy as np
 from mjx import claims, hand, packed
 from mjx import state as st
 from mjx.rules import Rules
-from mjx.seats import NUM_SEATS, SeatHands, Words
+from mjx.seats import NUM_SEATS, Words
 from mjx.state import State
 
 Array = jax.Array
@@ -50,9 +50,10 @@ def question_after_discard(state: State, seat: Array, own: Words) -> Array:
       seat: int32[] who discards.
       own: its concealed tiles after the discard, four words.
     """
-    waits = hand.live_waits(state.waits.row(seat), own, state.chows.row(seat), state.sets.row(seat))
+    rows = (state.waits.row(seat), own, state.chows.row(seat), state.sets.row(seat))
+    waits = list(map(hand.live_waits, *rows))
     open_sets = state.sets.map(lambda p, s, word: word & _OPEN_SETS)
-    no_claims = (_joined_rows(state.chows) | _joined_rows(open_sets)) == 0
+    no_claims = (state.chows.any_bits() | open_sets.any_bits()) == 0
     is_first = state.num_discards == (seat - state.dealer) % NUM_SEATS
     asks = no_claims & is_first & (_joined(waits) > 0) & ~claims.is_declared(state.ready, seat)
     return jnp.where(asks, np.uint32(1 << _LAST_PLACE), _NOTHING)
@@ -85,7 +86,7 @@ def kongs_that_keep(state: State, own: Words, rules: Rules) -> Words:
     chows, sets = state.chows.row(seat), state.sets.row(seat)
     drawn, unit = packed.suit_of(state.drawn), packed.tile(jnp.maximum(state.drawn, 0))
     at_rest = [w - jnp.where(drawn == s, unit, _NOTHING) for s, w in enumerate(own)]
-    before = hand.live_waits(state.waits.row(seat), at_rest, chows, sets)
+    before = list(map(hand.live_waits, state.waits.row(seat), at_rest, chows, sets))
     left = [packed.at_least(word, 4) for word in own]
     kept = [jnp.uint32(0)] * len(own)
     for _ in range(_MOST_FOURS):
@@ -96,7 +97,7 @@ def kongs_that_keep(state: State, own: Words, rules: Rules) -> Words:
         after = [word - 4 * mark for word, mark in zip(own, kong, strict=True)]
         laid = [word + st.CONCEALED_KONG * mark for word, mark in zip(sets, kong, strict=True)]
         waits = hand.waits_of_words(after, rules.ligu > 0)
-        waits = hand.live_waits(waits, after, chows, laid)
+        waits = map(hand.live_waits, waits, after, chows, laid)
         changed = _joined([old ^ new for old, new in zip(before, waits, strict=True)])
         kept = [
             old | jnp.where(changed == 0, k, _NOTHING) for old, k in zip(kept, kong, strict=True)
@@ -108,8 +109,3 @@ def kongs_that_keep(state: State, own: Words, rules: Rules) -> Words:
 def _joined(words: Words | list[Array]) -> Array:
     """Joins the bits of a few words: uint32[]."""
     return functools.reduce(operator.or_, words)
-
-
-def _joined_rows(hands: SeatHands) -> Array:
-    """Joins the bits of all words of a table: uint32[]."""
-    return _joined([word for row in hands.rows for word in row])

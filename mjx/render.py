@@ -10,7 +10,6 @@ from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS, SeatHands
 from mjx.state import State
 
-_WINDS = "ESWN"
 _ENDINGS = (
     *("", "drawn", "self-draw", "won on a discard", "robbed a kong", "illegal action"),
     *("four kongs", "eight flowers", "robbed the eighth flower"),
@@ -38,7 +37,7 @@ def render(state: State, seat: int | None = None, rules: Rules = DEFAULT) -> str
         raise ValueError(f"seat is 0 to {NUM_SEATS - 1}, not {seat}.")
     state = jax.device_get(state)
     head = (
-        f"round {_WINDS[int(state.round_wind)]} · dealer {int(state.dealer)} · "
+        f"round {tiles.WINDS[int(state.round_wind)]} · dealer {int(state.dealer)} · "
         f"streak {int(state.streak)} · {int(st.drawable(state, rules))} tiles to draw"
     )
     if state.scores is not None:
@@ -60,7 +59,7 @@ def _seat_lines(state: State, seat: int, viewer: int | None, rules: Rules) -> li
     # Whose answer is awaited gives a hand away, so only that seat is shown it.
     is_known = state.queue == 0 or viewer in (None, seat)
     turn = not state.terminated and is_known and int(state.current_player) == seat
-    wind = _WINDS[int(st.seat_wind(state, seat, rules))]
+    wind = tiles.WINDS[int(st.seat_wind(state, seat, rules))]
     if viewer is None or viewer == seat:
         shown = " ".join(_tile(int(kind)) for kind in kinds)
     else:

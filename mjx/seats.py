@@ -7,6 +7,8 @@ seats, S = 4 suits. Row = the S words of one seat; column = the P words of one s
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 
 import jax
@@ -54,6 +56,10 @@ class SeatHands(struct.PyTreeNode):
     def with_row(self, seat: Array, row: Words) -> SeatHands:
         """Puts a new row in the place of one seat's."""
         return self.map(lambda p, s, old: jnp.where(seat == p, row[s], old))
+
+    def any_bits(self) -> Array:
+        """Joins the bits of all words: uint32[], zero if no seat has any."""
+        return functools.reduce(operator.or_, (word for row in self.rows for word in row))
 
     def map(self, function: Callable[[int, int, Array], Array]) -> SeatHands:
         """Applies `function(seat, suit, word)` to each word."""

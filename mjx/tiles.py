@@ -25,6 +25,7 @@ RED, GREEN, WHITE = 31, 32, 33  # 中 發 白
 FIRST_FLOWER, NUM_FLOWERS = NUM_KINDS, 8
 
 HONOURS = "ESWNCFP"
+WINDS = HONOURS[:4]
 NAMES = tuple(f"{rank}{suit}" for suit in "mps" for rank in range(1, 10)) + tuple(HONOURS)
 FLOWERS = tuple(f"f{flower}" for flower in range(1, NUM_FLOWERS + 1))
 WALL_NAMES = NAMES + FLOWERS

@@ -17,6 +17,7 @@ from mjx import score, tables, tiles
 from mjx import state as st
 from mjx.rules import Rules
 from mjx.score.payments import ALL_PAY
+from mjx.score.win import has_special_endings
 from mjx.tiles import NAMES, NUM_COPIES, NUM_KINDS
 
 Array = jax.Array
@@ -267,7 +268,7 @@ def _columns(hands: Sequence[WonHand], rules: Rules) -> dict[str, Any]:
         fields["ready"] = column(lambda h: sum(ready.get(f, 0) for f in h.flags), np.int32)
     if rules.n_flowers:
         fields["flowers"] = column(lambda h: sum(1 << f - 1 for f in h.flowers), np.uint32)
-    if rules.sigangpai or (rules.n_flowers and (rules.baxian or rules.qiqiangyi)):
+    if has_special_endings(rules):
         fields["special"] = column(lambda hand: special_ending(hand, rules), np.int32)
     return {
         "win": score.Win(**fields),

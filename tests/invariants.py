@@ -236,8 +236,7 @@ def _has_its_waits(state: mjx.State, on_turn: Array, rules: Rules) -> Array:
         kind = jnp.maximum(state.drawn, 0)
         taken = packed.in_suit(packed.suit_of(kind), drawn * packed.tile(kind))
         words = tuple(jnp.stack(state.hands.row(seat)) - taken)
-        options = (True,) if rules.ligu else ()
-        waits = hand.waits_of_words(words, *options)
+        waits = hand.waits_of_words(words, rules.ligu > 0)
         for one, other in zip(waits, state.waits.row(seat), strict=True):
             is_right &= one == other
     return is_right

@@ -21,7 +21,6 @@ from mjx.tiles import WALL_NAMES
 
 Event = dict[str, Any]
 
-WINDS = tiles.HONOURS[:4]
 ENDINGS = {
     st.DRAWN: "drawn",
     st.SELF_DRAW: "self_draw",

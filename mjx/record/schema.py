@@ -7,11 +7,12 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from mjx import tiles
-from mjx.record.events import ENDINGS, WINDS, Event
+from mjx import match, tiles
+from mjx.record.events import ENDINGS, Event
 from mjx.record.replay import start_fields
 from mjx.rules import PRESETS, Rules
 from mjx.seats import NUM_SEATS
+from mjx.tiles import WINDS
 
 FORMAT, VERSION = "mjx-record", 1
 _Check = tuple[Callable[[Any], bool], str]
@@ -107,12 +108,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_constant(name: str) -> None:
+def refuse_constant(name: str) -> None:
     """Refuses NaN and the infinities, which JSON does not have."""
     raise ValueError(f"{name} is no JSON")
 
 
-_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
+_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=refuse_constant)
 
 
 def _refuse_other_type(line: int, event: Event, wanted: str) -> None:
@@ -125,7 +126,7 @@ def _rules(start: Event) -> Rules:
     """Reads the rules."""
     try:
         rules = Rules(**start["rules"])
-    except (TypeError, ValueError, NotImplementedError) as error:
+    except (TypeError, ValueError) as error:
         raise RecordError(1, "start", f"rules: {error}") from None
     if "preset" in start and PRESETS[start["preset"]] != rules:
         raise RecordError(1, "start", f"preset {start['preset']!r} has other rules than `rules`")
@@ -172,16 +173,17 @@ def does_not_follow(previous: list[Event] | None, start: Event, rules: Rules) ->
     if start["scores"] == [0] * NUM_SEATS and start["streak"] == 0:
         return None
     before, end = previous[0], previous[-1]
-    dealer, wind, streak = before["dealer"], WINDS.index(before["round_wind"]), before["streak"]
     winners = [event["seat"] for event in previous if event["type"] == "win"]
-    if not winners or dealer in winners:
-        streak += 1
-    else:
-        dealer, streak = (dealer + 1) % NUM_SEATS, 0
-        wind += dealer == before["first_dealer"]
-    if wind == len(WINDS):
+    after = match.place_after(
+        before["dealer"],
+        WINDS.index(before["round_wind"]),
+        before["streak"],
+        before["first_dealer"],
+        not winners or before["dealer"] in winners,
+    )
+    if after.changes == match.NUM_CHANGES:
         return "the match before is over, and this hand does not begin one"
-    wanted = {"dealer": dealer, "round_wind": WINDS[wind], "streak": streak}
+    wanted = {"dealer": after.dealer, "round_wind": WINDS[after.round_wind], "streak": after.streak}
     wanted |= {"first_dealer": before["first_dealer"], "scores": end["scores"]}
     return next(
         (

@@ -9,7 +9,7 @@ import numpy as np
 
 from mjx import tiles
 from mjx.record import replay
-from mjx.record.events import WINDS, Event, events_of, text_of
+from mjx.record.events import Event, events_of, text_of
 from mjx.record.schema import FORMAT, VERSION, are_names, does_not_follow
 from mjx.rules import DEFAULT, PRESETS, Rules
 from mjx.state import State
@@ -120,7 +120,7 @@ def _start_hand(number: int, start: dict[str, Any], names: tuple[str, ...] | Non
     return (
         {"type": "start_hand", "hand": number}
         | start
-        | {"round_wind": WINDS[start["round_wind"]]}
+        | {"round_wind": tiles.WINDS[start["round_wind"]]}
         | {"wall": " ".join(tiles.WALL_NAMES[kind] for kind in start["wall"])}
         | ({"names": list(names)} if names else {})
     )

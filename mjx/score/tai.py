@@ -325,12 +325,8 @@ def _or_special(items: Items, special: Array, rules: Rules) -> Items:
 
 def num_waits(win: Win, rules: Rules) -> Array:
     """Counts the kinds that the hand waited for, but for those it holds four of itself: int32[]."""
-    chows = win.chows + (win.chows << packed.BITS) + (win.chows << 2 * packed.BITS)
-    pongs = win.sets & packed.MARKS
-    kongs = (win.sets >> 1 | win.sets >> 2) & packed.MARKS
-    held = win.hand + chows + 3 * pongs + 4 * kongs
-    four = packed.ranks_of(packed.at_least(held, 4))
-    return _num_marks(hand.waits(win.hand, ligu=_knows_ligu(rules)) & ~four)
+    waits = hand.waits(win.hand, ligu=_knows_ligu(rules))
+    return _num_marks(hand.live_waits(waits, win.hand, win.chows, win.sets))
 
 
 def _knows_ligu(rules: Rules) -> bool:

@@ -3,17 +3,14 @@
 S = 4 suits, P = 4 seats.
 """
 
-import functools
-import operator
-
 import jax
 import jax.numpy as jnp
-import numpy as np
 from flax import struct
 
 from mjx import packed, tiles
+from mjx.flowers import share_of
 from mjx.rules import Rules
-from mjx.seats import NUM_SEATS, SeatHands
+from mjx.seats import NUM_SEATS
 from mjx.state import FOUR_KONGS, ROBBED_KONG, SELF_DRAW, State, declared, drawable, seat_wind
 
 Array = jax.Array
@@ -82,7 +79,7 @@ def win_if(
     self_draw, robbed_kong = jnp.asarray(self_draw), jnp.asarray(robbed_kong)
     drawn = jnp.where(self_draw, packed.tile(kind), jnp.uint32(0))
     place = (seat - state.dealer) % NUM_SEATS
-    no_melds = _any_tiles(state.chows) | _any_tiles(state.sets) == 0
+    no_melds = state.chows.any_bits() | state.sets.any_bits() == 0
     own_draws = _num_own_draws(state, seat, place, rules)
     is_first = self_draw & no_melds & (own_draws == 1)
     special = None
@@ -103,7 +100,7 @@ def win_if(
         seat_wind=seat_wind(state, seat, rules),
         round_wind=state.round_wind,
         ready=None if state.ready is None else declared(state.ready, seat),
-        flowers=None if state.flowers is None else _bits(state.flowers, 8 * seat, 8),
+        flowers=None if state.flowers is None else share_of(state.flowers, seat),
         special=special,
     )
 
@@ -121,16 +118,6 @@ def _num_own_draws(state: State, seat: Array, place: Array, rules: Rules) -> Arr
     head tell it, and the first draws need no memory of their own. A replacement is no new draw.
     """
     if state.sub_draws is not None:
-        return _bits(state.sub_draws, 8 * seat, 8).astype(jnp.int32) + (place == 0)
+        return share_of(state.sub_draws, seat).astype(jnp.int32) + (place == 0)
     draws = state.head - rules.num_dealt
     return (draws + NUM_SEATS - place) >> 2  # a round of four seats
-
-
-def _bits(word: Array, first: Array, number: int) -> Array:
-    """Cuts a few bits out of a word: uint32[]."""
-    return (word >> first.astype(jnp.uint32)) & np.uint32((1 << number) - 1)
-
-
-def _any_tiles(hands: SeatHands) -> Array:
-    """Joins the bits of all words: uint32[], zero if no seat has any."""
-    return functools.reduce(operator.or_, (word for row in hands.rows for word in row))
