@@ -12,10 +12,10 @@ import jax.numpy as jnp
 
 from agents import greedy, options
 from agents.policy import Explanation, Policy
-from agents.search import completion, handmade
+from agents.search import completion, handmade, tree
 from agents.search import root as roots
 from agents.search.root import NUM_TASKS, Root
-from agents.search.tree import Risk, Settings, Solver, discard_values
+from agents.search.tree import Contexts, Risk, Settings, Solver, discard_values
 from agents.search.value import NEVER, ValueFunction
 from agents.worklist import map_where
 from mjx import actions
@@ -55,6 +55,7 @@ def policy(
     params: Any,
     settings: Settings,
     risk: Risk | None = None,
+    risk_params: Any = (),
 ) -> Policy:
     """Makes a searching player.
 
@@ -64,23 +65,23 @@ def policy(
       params: of `value`.
       settings: the tree's shape and its equation.
       risk: rho and sigma of the equation; without it 0 and 1.
+      risk_params: of `risk`. The player's params are both.
     """
 
     def act(params: Any, key: Array, observation: Observation, legal_action_mask: Array) -> Array:
         del key
-        values = action_values(
-            Solver(settings, value, risk, params), observation, legal_action_mask
-        )
+        solver = Solver(settings, value, risk, *params)
+        values = action_values(solver, observation, legal_action_mask)
         return jnp.argmax(values, axis=-1).astype(jnp.int32)
 
     def explain(params: Any, observation: Observation) -> Explanation:
         legal = observation.legal_action_mask
-        solver = Solver(settings, value, risk, params)
+        solver = Solver(settings, value, risk, *params)
         searched = action_values(solver, observation, legal)
         accepting = greedy.accepting_after(observation, legal)
         return Explanation(root_q(solver, observation, legal), _nan(searched), accepting)
 
-    return Policy(name, params, act, explain)
+    return Policy(name, (params, risk_params), act, explain)
 
 
 def action_values(solver: Solver, observation: Observation, legal: Array) -> Array:
@@ -146,7 +147,7 @@ class _Prepared(NamedTuple):
     """What all tasks of a decision share. Leading axis B."""
 
     roots: Root
-    contexts: Any
+    contexts: Contexts
     tables: completion.Table
 
 
@@ -154,7 +155,7 @@ def _prepare(solver: Solver, observation: Observation, legal: Array) -> _Prepare
     """Computes once a decision what its tasks share."""
     return _Prepared(
         jax.vmap(roots.root_of)(observation, legal),
-        jax.vmap(solver.value.prepare, (None, 0))(solver.params, observation),
+        jax.vmap(functools.partial(tree.prepare, solver))(observation),
         jax.vmap(completion.table_of)(observation),
     )
 

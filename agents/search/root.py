@@ -6,7 +6,7 @@ T = 34 kinds, A = 110 actions, D = 4 ways to draw first: pass and open kong, or 
 turn (no hand has more than four: 4 tiles for each concealed one, 4 with its pong for an added).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ import numpy as np
 from agents import options
 from agents.options import Own
 from agents.search import completion
-from agents.search.tree import Settings, Solver, Task
+from agents.search.tree import Contexts, Settings, Solver, Task
 from agents.search.value import NEVER, Position
 from mjx import actions, packed
 from mjx import hand as hands
@@ -107,14 +107,16 @@ def draw_points(root: Root, number: Array, settings: Settings) -> Array:
     return completion.drawn(table, tiles, kind, replacement, settings.rules, settings.kappa)
 
 
-def action_values(root: Root, values: Array, points: Array, context: Any, solver: Solver) -> Array:
+def action_values(
+    root: Root, values: Array, points: Array, contexts: Contexts, solver: Solver
+) -> Array:
     """Turns the tasks' values into values of actions.
 
     Args:
       root: the decision.
       values: float32[NUM_TASKS, T] of the discards of each wanted task, zero elsewhere.
       points: float32[NUM_TASKS] of the winning draws, zero elsewhere.
-      context: of the value function.
+      contexts: of the decision.
       solver: settings, value function and parameters.
 
     Returns:
@@ -127,7 +129,7 @@ def action_values(root: Root, values: Array, points: Array, context: Any, solver
     means = jnp.sum(chance[None] * draws, axis=-1)
     passing = means[0]
     if solver.risk is not None:
-        rho, sigma = solver.risk.passing(solver.params, context)
+        rho, sigma = solver.risk.passing(solver.risk_params, contexts.risk)
         passing = rho + sigma * passing
     is_kong = root.kong[:, None] == np.arange(2 * NUM_KINDS, dtype=np.int32)[None]
     kongs = jnp.sum(jnp.where(is_kong, means[:, None], np.float32(0)), axis=0)

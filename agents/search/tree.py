@@ -25,6 +25,7 @@ from agents.worklist import map_where
 from mjx import hand as hands
 from mjx import packed
 from mjx import state as st
+from mjx.observe import Observation
 from mjx.rules import DEFAULT, Rules
 from mjx.stage import stage
 from mjx.tiles import NUM_KINDS
@@ -41,11 +42,13 @@ _EYE = np.eye(NUM_KINDS, dtype=np.int32)
 class Risk(NamedTuple):
     """What may happen before our next draw; without it rho = 0 and sigma = 1.
 
+    `prepare(params, observation) -> context` runs once a decision, like a value function's.
     `discards(params, context, positions) -> (rho, sigma)`, float32[N, T] each: expected points if
     the hand ends after this discard and before our next draw, and the chance that it does not.
     `passing(params, context) -> (rho, sigma)`, float32[] each: the same after a pass.
     """
 
+    prepare: Callable[[Any, Observation], Any]
     discards: Callable[[Any, Any, Position], tuple[Array, Array]]
     passing: Callable[[Any, Any], tuple[Array, Array]]
 
@@ -124,17 +127,33 @@ class Solver(NamedTuple):
     settings: Settings
     value: ValueFunction
     risk: Risk | None
-    params: Any
+    params: Any  # of `value`
+    risk_params: Any = ()
+
+
+class Contexts(NamedTuple):
+    """What the positions of one decision share, for the value function and for the risk."""
+
+    value: Any
+    risk: Any = ()  # nothing without a risk
+
+
+def prepare(solver: Solver, observation: Observation) -> Contexts:
+    """Computes once a decision what its positions share."""
+    value = solver.value.prepare(solver.params, observation)
+    if solver.risk is None:
+        return Contexts(value)
+    return Contexts(value, solver.risk.prepare(solver.risk_params, observation))
 
 
 def discard_values(
-    solver: Solver, contexts: Any, tables: completion.Table, tasks: Task, depth: int
+    solver: Solver, contexts: Contexts, tables: completion.Table, tasks: Task, depth: int
 ) -> Array:
     """Values the discards of each task by a search of `depth` layers.
 
     Args:
       solver: settings, value function and parameters.
-      contexts: of the value function, leading axis G.
+      contexts: of the decisions, leading axis G.
       tables: what points depend on, leading axis G.
       tasks: the trees' roots. Trees of two layers and more are solved one at a time: G = 1.
       depth: layers, 0 for Q alone.
@@ -161,7 +180,9 @@ def discard_values(
     return _mean(solver, contexts, positions, layer, value)
 
 
-def _mean(solver: Solver, contexts: Any, positions: Position, layer: _Layer, value: Array) -> Array:
+def _mean(
+    solver: Solver, contexts: Contexts, positions: Position, layer: _Layer, value: Array
+) -> Array:
     """Averages the draws' values float32[N,K,T] to the discards' values: float32[N, T]."""
     mean = jnp.sum(layer.chance[:, None] * value, axis=-1) * np.float32(solver.settings.gamma)
     by_kind = layer.action[:, :, None] == np.arange(NUM_KINDS, dtype=np.int32)[None, None]
@@ -170,12 +191,13 @@ def _mean(solver: Solver, contexts: Any, positions: Position, layer: _Layer, val
     if solver.risk is not None:
         num_tasks = jax.tree.leaves(contexts)[0].shape[0]
         grouped = jax.tree.map(lambda x: x.reshape(num_tasks, -1, *x.shape[1:]), positions)
-        rho, sigma = jax.vmap(solver.risk.discards, (None, 0, 0))(solver.params, contexts, grouped)
+        risk = jax.vmap(solver.risk.discards, (None, 0, 0))
+        rho, sigma = risk(solver.risk_params, contexts.risk, grouped)
         spread = rho.reshape(spread.shape) + sigma.reshape(spread.shape) * spread
     return jnp.where(by_kind.any(axis=1), spread, NEVER)
 
 
-def _branch(solver: Solver, contexts: Any, nodes: _Nodes, positions: Position) -> _Layer:
+def _branch(solver: Solver, contexts: Contexts, nodes: _Nodes, positions: Position) -> _Layer:
     """Values the discards of nodes by Q, and branches."""
     q = stage(lambda: _by_task(masked_q, solver, contexts, positions))
     return stage(lambda: _expand(nodes, q, widths(solver.settings.alpha)))
@@ -218,11 +240,11 @@ def _positions(tasks: Task, hand: Array, draws: int) -> Position:
     )
 
 
-def _by_task(fn: Callable, solver: Solver, contexts: Any, positions: Position) -> Array:
+def _by_task(fn: Callable, solver: Solver, contexts: Contexts, positions: Position) -> Array:
     """Applies a function of one decision's positions to all tasks': [N, ...]."""
     num_tasks = jax.tree.leaves(contexts)[0].shape[0]
     grouped = jax.tree.map(lambda x: x.reshape(num_tasks, -1, *x.shape[1:]), positions)
-    found = jax.vmap(functools.partial(fn, solver.value, solver.params))(contexts, grouped)
+    found = jax.vmap(functools.partial(fn, solver.value, solver.params))(contexts.value, grouped)
     return found.reshape(-1, *found.shape[2:])
 
 
@@ -248,7 +270,7 @@ def _completions(solver: Solver, tables: Any, tasks: Task, layer: _Layer) -> Arr
     return map_where(points, layer.complete.reshape(-1), lanes, 32).reshape(num, wide, NUM_KINDS)
 
 
-def _leaves(solver: Solver, contexts: Any, tasks: Task, layer: _Layer) -> Array:
+def _leaves(solver: Solver, contexts: Contexts, tasks: Task, layer: _Layer) -> Array:
     """Values all leaves of one layer: float32[N,K,T]."""
     positions = _positions(tasks, layer.hand.reshape(-1, 4), 1)
     return _by_task(leaf_values, solver, contexts, positions).reshape(layer.open.shape)
@@ -267,7 +289,7 @@ def _children(nodes: _Nodes, layer: _Layer) -> _Nodes:
 
 
 def _two_layers(
-    solver: Solver, contexts: Any, tables: Any, tasks: Task, nodes: _Nodes, layer: _Layer
+    solver: Solver, contexts: Contexts, tables: Any, tasks: Task, nodes: _Nodes, layer: _Layer
 ) -> Array:
     """Values the nodes below one task by one more layer, each distinct leaf once: [1,K,T]."""
     below = _children(nodes, layer)
@@ -281,7 +303,7 @@ def _two_layers(
 
 
 def _distinct_leaves(
-    solver: Solver, contexts: Any, tasks: Task, first: _Layer, second: _Layer
+    solver: Solver, contexts: Contexts, tasks: Task, first: _Layer, second: _Layer
 ) -> Array:
     """Values the leaves of two layers of one task, equal hands once: float32[N,K,T]."""
     name = _net_changes(first.action[0], second.action)
@@ -289,7 +311,7 @@ def _distinct_leaves(
     is_open = second.open.reshape(-1)
     owners = jnp.full(_NUM_CHANGES, -1, jnp.int32)
     owner = owners.at[name].max(jnp.where(is_open, index, -1))[name]  # the leaf that is evaluated
-    context = jax.tree.map(lambda x: x[0], contexts)
+    context = jax.tree.map(lambda x: x[0], contexts.value)
 
     def best(hand: Array) -> Array:
         return leaf_values(solver.value, solver.params, context, _positions(tasks, hand, 2))
@@ -342,7 +364,7 @@ def _pair(a: Array, b: Array) -> Array:
 
 def _one_by_one(
     solver: Solver,
-    contexts: Any,
+    contexts: Contexts,
     tables: Any,
     tasks: Task,
     nodes: _Nodes,
