@@ -29,6 +29,7 @@ def map_where(fn: Callable[[Tree], Tree], wanted: Array, lanes: Tree, block: int
     """
     total = wanted.shape[0]
     block = min(block, total)
+    fn = jax.jit(fn)  # traced once, however deep work lists lie in one another
     order = jax.lax.cond(jnp.any(wanted), _order, jnp.zeros_like, wanted.astype(jnp.int32))
     order = jnp.concatenate([order, jnp.zeros(block, jnp.int32)])
     count = jnp.sum(wanted, dtype=jnp.int32)
