@@ -18,10 +18,11 @@ def map_where(fn: Callable[[Tree], Tree], wanted: Array, lanes: Tree, block: int
     """Evaluates a function on the lanes that want it, block by block.
 
     Args:
-      fn: takes a block of lanes, leading axis `block`, and returns as many results.
+      fn: takes a block of lanes, leading axis `block`, and returns as many results. The last block
+        is filled up with lane 0, see `is_real`.
       wanted: bool[N].
       lanes: pytree of [N, ...].
-      block: lanes evaluated at once; the last block is filled up with lanes nobody reads.
+      block: lanes evaluated at once.
 
     Returns:
       Pytree of [N, ...]: the results, zero where not wanted. Do not vmap this: a batch of loops
@@ -54,6 +55,11 @@ def map_where(fn: Callable[[Tree], Tree], wanted: Array, lanes: Tree, block: int
     shapes = jax.eval_shape(lambda: fn(take(order[:block])))
     zeros = jax.tree.map(lambda s: jnp.zeros((total, *s.shape[1:]), s.dtype), shapes)
     return jax.lax.while_loop(is_left, one_block, (jnp.int32(0), zeros))[1]
+
+
+def is_real(lanes: Array) -> Array:
+    """Tells lanes of a block, int32[block] of 0 to N - 1, from those that only fill it: bool."""
+    return (lanes > 0) | (jnp.arange(len(lanes), dtype=jnp.int32) == 0)
 
 
 def _order(wanted: Array) -> Array:

@@ -16,7 +16,7 @@ from agents.search import handmade, tree
 from agents.search import root as roots
 from agents.search.tree import Leaves, Risk, Settings, Solver
 from agents.search.value import NEVER, ValueFunction
-from agents.worklist import map_where
+from agents.worklist import is_real, map_where
 from mjx import actions
 from mjx.observe import Observation
 from mjx.rules import DEFAULT, Rules
@@ -128,7 +128,7 @@ def _values(solver: Solver, observation: Observation, legal: Array) -> Array:
     def solve(layers: int) -> Array:
         def block(lanes: Array) -> Array:
             here = jax.tree.map(lambda x: x[lanes // roots.NUM_TASKS], (root, contexts))
-            tasks = jax.vmap(roots.task)(here[0], lanes % roots.NUM_TASKS)
+            tasks = jax.vmap(roots.task)(here[0], lanes % roots.NUM_TASKS, is_real(lanes))
             return tree.values(solver, here[1], tasks, layers)
 
         lanes = jnp.arange(wanted.size, dtype=jnp.int32)
@@ -178,7 +178,7 @@ def count_leaves(solver: Solver, observation: Observation, legal: Array) -> Leav
       int32[B] each: leaves evaluated and distinct.
     """
     root = jax.vmap(roots.root_of)(observation, legal)
-    tasks = jax.vmap(lambda one: roots.task(one, jnp.int32(0)))(root)
+    tasks = jax.vmap(lambda one: roots.task(one, jnp.int32(0), jnp.bool_(True)))(root)
     contexts = jax.vmap(functools.partial(tree.prepare, solver))(observation)
     return tree.count_leaves(solver, contexts, tasks)
 

@@ -87,8 +87,9 @@ def draw_ways(root: Root) -> Array:
     return jnp.where(asked, calls, root.kong < 2 * NUM_KINDS)
 
 
-def task(root: Root, number: Array) -> Task:
-    """Builds one of a decision's tasks, int32[], which must be wanted: no leading axis."""
+def task(root: Root, number: Array, is_real: Array) -> Task:
+    """Builds a task of a decision, int32[], empty where not wanted or real: no leading axis."""
+    is_real &= wanted(root)[number]
     is_discard, is_drawn = number < AT_REST.start, number >= DRAWN.start
     draw = jnp.maximum(number - DRAWN.start, 0)
     way = jnp.where(is_drawn, draw // NUM_KINDS, jnp.maximum(number - AT_REST.start, 0))
@@ -110,8 +111,8 @@ def task(root: Root, number: Array) -> Task:
     after_call = jnp.where(way == 0, st.PLAIN_DRAW, st.AFTER_OPEN_KONG)
     gone = is_drawn & (np.arange(NUM_KINDS, dtype=np.int32) == draw % NUM_KINDS)
     return Task(
-        options.keep(wanted(root)[number], tiles),
-        ~is_discard & ~is_drawn,
+        options.keep(is_real, tiles),
+        is_real & ~is_discard & ~is_drawn,
         passed.astype(jnp.int32),
         root.observation.unseen.astype(jnp.int32) - gone,
         root.locked,

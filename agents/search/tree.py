@@ -26,7 +26,7 @@ import numpy as np
 from agents.options import Own
 from agents.search import completion
 from agents.search.value import NEVER, Position, ValueFunction, leaf_values, masked_q
-from agents.worklist import map_where
+from agents.worklist import is_real, map_where
 from mjx import draws, packed
 from mjx import hand as hands
 from mjx import state as st
@@ -345,43 +345,41 @@ def _scored(
     replacement = jnp.where(
         at_rest[:, None] & is_last, fork.replacement[:, None], jnp.int32(st.PLAIN_DRAW)
     )
-    # A row is a hand at rest and draws that win: each one alone, or all second draws together.
-    num_single = MAX_TILES * NUM_KINDS
     rests = jnp.where(at_rest[:, None, None], fork.hand[:, None], _rests(fork))
-    rows = wanted.reshape(len(wanted), -1)
+    rows = wanted
     if pairs is not None:
         rests = jnp.concatenate([rests, pairs[0]], axis=1)
-        rows = jnp.concatenate([rows, pairs[1].reshape(len(rows), -1)], axis=1)
+        rows = jnp.concatenate([rows, pairs[1]], axis=1)
     per_fork = rows.shape[1]
 
-    def sums(lanes: Array) -> Array:
-        g, row, kind = lanes // per_fork, lanes % per_fork, lanes % NUM_KINDS
-        is_single = row < num_single
-        hand = rests[g, row // NUM_KINDS]
-        hand = jnp.where(is_single[:, None], hand, hand + tiles[kind])
-        hand = jnp.where(rows.reshape(-1)[lanes][:, None], hand, jnp.uint32(0))
-        drawn = _KINDS[None] == kind[:, None]
-        waits = packed.kinds_to_bools(jax.vmap(hands.waits)(hand))
-        copies = fork.unseen[g] - drawn
-        wins = waits & jnp.where(is_single[:, None], drawn, copies > 0)
+    def row_points(lanes: Array) -> Array:
+        """A row's points by the only draw, or by the first of two, summed over the second."""
+        g, row = lanes // per_fork, lanes % per_fork
+        is_pair = (row >= MAX_TILES)[:, None, None]
+        hand, first = rests[g, row][:, None], rows[g, row][:, :, None]
+        hand = jnp.where(is_pair & first, hand + tiles[None], hand)  # before the last draw
+        copies = fork.unseen[g][:, None] - np.eye(NUM_KINDS, dtype=np.int32)[None]
+        waits = packed.kinds_to_bools(jax.vmap(jax.vmap(hands.waits))(hand))
+        only = jnp.swapaxes(first, 1, 2) & (_KINDS == 0)[None, :, None]
+        wins = jnp.where(is_pair, first & waits & (copies > 0), only)
         how = jnp.where(
-            is_single, replacement[g, jnp.minimum(row // NUM_KINDS, MAX_TILES - 1)], st.PLAIN_DRAW
+            is_pair[:, 0, 0], st.PLAIN_DRAW, replacement[g, jnp.minimum(row, MAX_TILES - 1)]
         )
 
         def points(lane: Array) -> Array:
-            n, last = lane // NUM_KINDS, lane % NUM_KINDS
+            n, kind, last = lane // NUM_KINDS**2, lane // NUM_KINDS % NUM_KINDS, lane % NUM_KINDS
             table = jax.tree.map(lambda x: x[g[n]], contexts.table)
-            own = _own(fork, g[n], hand[n])
+            own = _own(fork, g[n], hand[n, kind])
             return completion.drawn(table, own, last, how[n], settings.rules, settings.kappa)
 
-        each = map_where(jax.vmap(points), wins.reshape(-1), jnp.arange(wins.size), 32)
-        weight = jnp.where(is_single[:, None], 1, copies).astype(jnp.float32)
-        return jnp.sum(weight * each.reshape(wins.shape), axis=-1)
+        lanes = jnp.arange(wins.size, dtype=jnp.int32)
+        each = map_where(jax.vmap(points), wins.reshape(-1), lanes, 32).reshape(wins.shape)
+        sums = jnp.sum(copies.astype(jnp.float32) * each, axis=-1)
+        return jnp.where(is_pair[:, 0], sums, each[:, 0])
 
-    lanes = jnp.arange(rows.size, dtype=jnp.int32)
-    found = map_where(sums, rows.reshape(-1), lanes, 32).reshape(rows.shape)
-    single = found[:, :num_single].reshape(wanted.shape)
-    return single, None if pairs is None else found[:, num_single:].reshape(pairs[1].shape)
+    lanes = jnp.arange(rows[..., 0].size, dtype=jnp.int32)
+    found = map_where(row_points, rows.any(axis=-1).reshape(-1), lanes, 32).reshape(rows.shape)
+    return found[:, :MAX_TILES], None if pairs is None else found[:, MAX_TILES:]
 
 
 def _own(fork: _Fork, g: Array, hand: Array) -> Own:
@@ -404,8 +402,8 @@ def _more_layers(
     def solve(lanes: Array) -> Array:
         g, kind = lanes // per_fork, lanes % NUM_KINDS
         hand = rests[lanes // NUM_KINDS] + jnp.asarray(_TILES)[kind]
-        # The last block is filled up with lanes that may make no sense.
-        hand = jnp.where(is_open.reshape(-1)[lanes][:, None], hand, jnp.uint32(0))
+        fine = is_open.reshape(-1)[lanes] & is_real(lanes)
+        hand = jnp.where(fine[:, None], hand, jnp.uint32(0))
         drawn = _KINDS[None] == kind[:, None]
         task = Task(
             _own(fork, g, hand),
@@ -544,26 +542,31 @@ def _second_discards(
       bool[G,F,J,T] by kind held before the draw; bool[G,F,T] for a tile drawn and thrown back,
       where it is not one of those.
     """
-    thrown = jnp.where(fork.at_rest[:, None, None], 0, np.eye(MAX_TILES, dtype=np.int32)[None])
-    held = fork.held[:, None] - thrown
-    drawn = fork.kinds[:, :, None] == _KINDS[None, None]  # [G,J,T]
-    there = jnp.broadcast_to((held > 0)[..., None], order.shape)
-    is_back = ~jnp.any(there & drawn[:, None], axis=2)
-    order = jnp.where(there, order, NEVER)
-    back = jnp.where(is_back, back, NEVER)
     num_tiles = jnp.sum(packed.num_tiles(fork.hand), axis=-1, dtype=jnp.int32) + fork.at_rest
     width = jnp.asarray(widths(solver.settings.alpha))[num_tiles]
-    ahead = order[:, :, None] > order[:, :, :, None]
-    lower = np.arange(MAX_TILES)[None] < np.arange(MAX_TILES)[:, None]
-    ahead |= (order[:, :, None] == order[:, :, :, None]) & lower[None, None, :, :, None]
-    places = jnp.sum(ahead, axis=3, dtype=jnp.int32)
-    kinds = fork.kinds[:, None, :, None]
-    level = back[:, :, None]
-    back_first = (level > order) | ((level == order) & (_KINDS < kinds))
-    places += back_first
-    back_place = jnp.sum(~back_first, axis=2, dtype=jnp.int32)
-    tried = (places < width[:, None, None, None]) & there & is_open[:, :, None]
-    return tried, (back_place < width[:, None, None]) & is_back & is_open
+    by_lane = [x.reshape(-1, *x.shape[2:]) for x in (is_open, order, back)]
+
+    def block(lanes: Array) -> tuple[Array, Array]:
+        g, f = lanes // MAX_TILES, lanes % MAX_TILES
+        is_open, order, back = (x[lanes] for x in by_lane)
+        thrown = (f[:, None] == np.arange(MAX_TILES)[None]) & ~fork.at_rest[g][:, None]
+        kinds, there = fork.kinds[g][:, :, None], (fork.held[g] > thrown)[:, :, None]
+        is_back = ~jnp.any(there & (kinds == _KINDS[None, None]), axis=1)
+        order = jnp.where(there, order, NEVER)
+        back = jnp.where(is_back, back, NEVER)[:, None]
+        lower = np.arange(MAX_TILES)[None] < np.arange(MAX_TILES)[:, None]  # of equals, which first
+        ahead = order[:, None] > order[:, :, None]
+        ahead |= (order[:, None] == order[:, :, None]) & lower[None, :, :, None]
+        back_first = (back > order) | ((back == order) & (_KINDS[None, None] < kinds))
+        place = jnp.sum(ahead, axis=2, dtype=jnp.int32) + back_first
+        back_place = jnp.sum(~back_first, axis=1, dtype=jnp.int32)
+        most = width[g][:, None]
+        tried = (place < most[..., None]) & there & is_open[:, None]
+        return tried, (back_place < most) & is_back & is_open
+
+    lanes = jnp.arange(fork.tried.size, dtype=jnp.int32)
+    tried, back_tried = map_where(block, fork.tried.reshape(-1), lanes, 32)
+    return tried.reshape(order.shape), back_tried.reshape(back.shape)
 
 
 def _order_by_q(
