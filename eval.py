@@ -31,8 +31,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         arena.check(options.pairs, options.seed, options.lanes)
         rules = _rules(options.rules)
-        a = policy.load(options.a, rules)
-        b = a if options.b == options.a else policy.load(options.b, rules)
+        a = policy.load(options.a, rules, time.perf_counter)
+        b = a if options.b == options.a else policy.load(options.b, rules, time.perf_counter)
         for option, path in (("--json", options.json), ("--record", options.record)):
             if path is not None:
                 _check_path(option, path)

@@ -69,12 +69,13 @@ def names() -> tuple[str, ...]:
     return tuple(AGENTS)
 
 
-def load(name: str, rules: Rules = DEFAULT) -> Policy:
+def load(name: str, rules: Rules = DEFAULT, clock: Callable[[], float] | None = None) -> Policy:
     """Makes a player by name, such as `greedy` or `expectimax:depth=1,alpha=0.6`.
 
     Args:
       name: a name of `names()`; after a colon, options as `key=value`, separated by commas.
       rules: the table's rules, for players that count points.
+      clock: tells the time in seconds, for players that are given a time a move.
 
     Returns:
       The player, named as given.
@@ -88,8 +89,8 @@ def load(name: str, rules: Rules = DEFAULT) -> Policy:
         raise ValueError(_unknown("agent", base, names()))
     make = importlib.import_module(AGENTS[base].module).make
     options = _parse_options(base, text, make)
-    if "rules" in inspect.signature(make).parameters:
-        options["rules"] = rules
+    given = {"rules": rules, "clock": clock}
+    options |= {key: given[key] for key in given.keys() & inspect.signature(make).parameters}
     return make(**options)._replace(name=name)
 
 

@@ -246,12 +246,11 @@ def _suits(num_draws: int, rest: Array) -> _Suits:
     if num_draws == 1:
         return _Suits(row, row_1, row_2, lower, lower_1, jnp.zeros((NUM_SUITS, 0, _RANKS, 1)))
     # Each three tiles once, then spread over the pairs and the third.
-    triples = [(i, j, k) for i, j in zip(_LOW, _HIGH, strict=True) for k in range(j, _RANKS)]
-    where = {triple: n for n, triple in enumerate(triples)}
-    i, j, k = np.array(triples).T
+    pair_of, third = np.divmod(np.arange(len(_LOW) * _RANKS), _RANKS)
+    by_pair = np.sort(np.stack([_LOW[pair_of], _HIGH[pair_of], third]), axis=0)
+    (i, j, k), where = np.unique(by_pair, axis=1, return_inverse=True)
     row_3 = stage(rows, code_2[:, place[i, j]] + step(k, (i == k).astype(int) + (j == k)))
-    by_pair = [tuple(sorted((x, y, z))) for x, y in zip(_LOW, _HIGH, strict=True) for z in ranks]
-    thirds = row_3[:, np.array([where[triple] for triple in by_pair])]
+    thirds = row_3[:, where.reshape(-1)]
     thirds = thirds.reshape(NUM_SUITS, len(_LOW), _RANKS, -1)
     return _Suits(row, row_1, row_2, lower, lower_1, lowered(row_2[:, :, None], thirds))
 
@@ -322,8 +321,12 @@ def _tables() -> _Tables:
     """Puts the tables on the device."""
     with jax.ensure_compile_time_eval():
         joins, steps = tables.joins(), tables.steps()
-        flat = (
-            jnp.asarray(x.reshape(-1)) for x in (joins.pair, joins.lacks, steps.best, steps.lower)
+        return _Tables(
+            key=jnp.asarray(tables.missing().key),
+            pair=jnp.asarray(joins.pair.reshape(-1)),
+            lacks=jnp.asarray(joins.lacks.reshape(-1)),
+            best=jnp.asarray(steps.best.reshape(-1)),
+            lower=jnp.asarray(steps.lower.reshape(-1)),
+            num_rows=len(steps.lower),
+            num_joins=len(joins.pair),
         )
-        key = jnp.asarray(tables.missing().key)
-        return _Tables(key, *flat, len(steps.lower), len(joins.pair))

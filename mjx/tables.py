@@ -144,7 +144,7 @@ def steps() -> Steps:
         is_best = lacks == lacks.min(axis=-1, keepdims=True)
         best.append(np.sum(is_best * bits[of_suit], axis=-1, dtype=np.uint16))
     lower = np.sum((suits[None] < suits[:, None]) * bits, axis=-1, dtype=np.uint16)
-    return Steps(np.stack(best), lower)
+    return Steps(np.stack(best), np.asarray(lower))
 
 
 _ROW_SHIFTS = np.arange(12, dtype=np.uint64) * np.uint64(5)

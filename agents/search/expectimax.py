@@ -5,6 +5,7 @@ B = decisions, A = 110 actions, T = 34 kinds.
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 
 from agents import greedy
 from agents.policy import Explanation, Policy
-from agents.search import handmade, tree
+from agents.search import budget, handmade, tree
 from agents.search import root as roots
 from agents.search.tree import Leaves, Risk, Settings, Solver
 from agents.search.value import NEVER, ValueFunction
@@ -30,8 +31,11 @@ def make(
     depth: int = 2,
     claim_depth: int = 1,
     alpha: float = 0.6,
+    spread: float = 0.0,
     kappa: float = 1.0,
+    move_time: float = 0.0,
     rules: Rules = DEFAULT,
+    clock: Callable[[], float] | None = None,
 ) -> Policy:
     """Makes the baseline: a search with the hand-made leaf value.
 
@@ -40,11 +44,30 @@ def make(
       claim_depth: layers of a claim and of the pass it is compared with, which draws first and
         so costs 34 trees.
       alpha: share of the tiles in hand that are tried as discards.
+      spread: of those, tries none whose Q lies further below the best, in standard deviations of Q
+        at the node; 0 tries all.
       kappa: weight of the self-draw in the value of a completed hand.
+      move_time: seconds for a decision; depth and alpha are then picked to fit, whatever they are.
       rules: the table's rules, which price the wins.
+      clock: tells the time in seconds, where there is a `move_time`.
+
+    Raises:
+      ValueError: a value out of range, or a time without a clock.
     """
-    settings = Settings(depth=depth, claim_depth=claim_depth, alpha=alpha, kappa=kappa, rules=rules)
-    return policy("expectimax", handmade.value(), handmade.params(), settings)
+    settings = Settings(
+        depth=depth,
+        claim_depth=claim_depth,
+        alpha=alpha,
+        spread=spread,
+        kappa=kappa,
+        rules=rules,
+    )
+    value, params = handmade.value(), handmade.params()
+    if move_time:
+        if clock is None:
+            raise ValueError("move_time needs a clock, which nobody gave.")
+        settings = budget.pick(move_time, clock, action_values, settings, value, params)
+    return policy("expectimax", value, params, settings)
 
 
 def policy(
@@ -92,7 +115,12 @@ def action_values(solver: Solver, observation: Observation, legal: Array) -> Arr
 
     Returns:
       float32[B, A], `NEVER` for what is not legal or beyond the width.
+
+    Raises:
+      ValueError: `merge` is set for a value function that values all draws together.
     """
+    if solver.settings.merge and solver.value.after_draws is not None:
+        raise ValueError("merge saves nothing where a value function values all draws together.")
     batch = legal.shape[0]
     if batch <= _DECISIONS_AT_ONCE:
         return _values(solver, observation, legal)

@@ -27,7 +27,7 @@ from agents.options import Own
 from agents.search import completion
 from agents.search.value import NEVER, Position, ValueFunction, leaf_values, masked_q
 from agents.worklist import is_real, map_where
-from mjx import draws, packed
+from mjx import distance, draws, packed
 from mjx import hand as hands
 from mjx import state as st
 from mjx.observe import Observation
@@ -74,6 +74,8 @@ class Settings:
     gamma: float = 1.0  # discount a layer
     kappa: float = 1.0  # weight of the self-draw in a completion
     rules: Rules = DEFAULT
+    spread: float = 0.0  # tries no discard further below the best Q, in deviations of Q; 0: all
+    merge: bool = False  # draws that bring a hand no nearer share a child: an approximation
     leaf_block: int = 1024  # distinct leaves evaluated at once, where they are one by one
 
     def __post_init__(self) -> None:
@@ -83,6 +85,8 @@ class Settings:
                 raise ValueError(f"{name} is 0 to 4 layers, not {getattr(self, name)}.")
         if not 0 < self.alpha <= 1:
             raise ValueError(f"alpha is above 0 and at most 1, not {self.alpha}.")
+        if not 0 <= self.spread < float("inf"):
+            raise ValueError(f"spread is 0 or more deviations, not {self.spread}.")
         for name in ("gamma", "kappa"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is 0 to 1, not {getattr(self, name)}.")
@@ -116,6 +120,7 @@ class Solver(NamedTuple):
     risk: Risk | None
     params: Any  # of `value`
     risk_params: Any = ()
+    widths: Array | None = None  # int32[18], instead of those of `settings.alpha`
 
 
 class Contexts(NamedTuple):
@@ -209,7 +214,7 @@ def _fork(solver: Solver, tasks: Task, q: Array) -> _Fork:
     """Throws the tiles of the largest Q float32[G,T], or nothing."""
     hand = tasks.tiles.hand
     kinds, held = _kinds_held(hand)
-    best = _within(q, _width_of(solver, hand))
+    best = _within(q, _width_of(solver, hand)) & _in_spread(solver, q, 1)
     known = jnp.minimum(kinds, NUM_KINDS - 1)
     tried = jnp.take_along_axis(best, known, axis=1) & (held > 0)
     rest = tasks.at_rest
@@ -243,10 +248,25 @@ def _within(order: Array, width: Array) -> Array:
     return (rank < width[:, None]) & (order > NEVER)
 
 
-def _width_of(solver: Solver, hand: Array) -> Array:
-    """Counts the discards tried of hands uint32[G,S]: int32[G]."""
-    num_tiles = jnp.sum(packed.num_tiles(hand), axis=-1, dtype=jnp.int32)
-    return jnp.asarray(widths(solver.settings.alpha))[num_tiles]
+def _in_spread(solver: Solver, order: Array, axis: int) -> Array:
+    """Marks what is near enough to the best along an axis, `NEVER` aside: bool."""
+    if solver.settings.spread == 0:
+        return jnp.ones(order.shape, bool)
+    there = order > NEVER
+    number = jnp.maximum(jnp.sum(there, axis=axis, keepdims=True), 1).astype(jnp.float32)
+    known = jnp.where(there, order, np.float32(0))
+    mean = jnp.sum(known, axis=axis, keepdims=True) / number
+    square = jnp.where(there, (order - mean) ** 2, np.float32(0))
+    deviation = jnp.sqrt(jnp.sum(square, axis=axis, keepdims=True) / number)
+    best = jnp.max(order, axis=axis, keepdims=True)
+    return order >= best - np.float32(solver.settings.spread) * deviation
+
+
+def _width_of(solver: Solver, hand: Array, more: Array | int = 0) -> Array:
+    """Counts the discards tried of hands uint32[G,S] and so many tiles more: int32[G]."""
+    num_tiles = jnp.sum(packed.num_tiles(hand), axis=-1, dtype=jnp.int32) + more
+    table = widths(solver.settings.alpha) if solver.widths is None else solver.widths
+    return jnp.asarray(table)[num_tiles]
 
 
 def _root_q(solver: Solver, contexts: Contexts, tasks: Task) -> Array:
@@ -308,12 +328,12 @@ def _drawn_values(
     if layers == 0:
         rests, num_draws = _rests(fork), _repeat(fork.draws, MAX_TILES)
         below = _grow_one(solver, contexts, fork, rests, fork.tried, num_draws)
-        points, _ = _scored(solver, contexts, fork, waits & reached, None)
+        points, _ = _scored(solver, contexts, fork, waits & reached)
     elif layers == 1:
         below, points, leaves = _one_layer(solver, contexts, fork, waits, reached, is_open, count)
     else:
         below = _more_layers(solver, contexts, fork, is_open, layers)
-        points, _ = _scored(solver, contexts, fork, waits & reached, None)
+        points, _ = _scored(solver, contexts, fork, waits & reached)
     first = jnp.where(fork.at_rest[:, None, None], points[:, -1:], points)
     return jnp.where(complete, first, jnp.where(is_open, below, np.float32(0))), leaves
 
@@ -323,8 +343,8 @@ def _scored(
     contexts: Contexts,
     fork: _Fork,
     wanted: Array,
-    pairs: tuple[Array, Array] | None,
-) -> tuple[Array, Array | None]:
+    pairs: tuple[Array, Array] | None = None,
+) -> tuple[Array, Array]:
     """Scores the hands won by a draw.
 
     Args:
@@ -379,7 +399,7 @@ def _scored(
 
     lanes = jnp.arange(rows[..., 0].size, dtype=jnp.int32)
     found = map_where(row_points, rows.any(axis=-1).reshape(-1), lanes, 32).reshape(rows.shape)
-    return found[:, :MAX_TILES], None if pairs is None else found[:, MAX_TILES:]
+    return found[:, :MAX_TILES], found[:, MAX_TILES:]
 
 
 def _own(fork: _Fork, g: Array, hand: Array) -> Own:
@@ -451,8 +471,12 @@ def _one_layer(
         sums = stage(functools.partial(_sums_together, solver), contexts, fork, rests, wanted)
         leaves = _count(fork, rests, wanted, back_tried, waits) if count else None
     else:
-        order = stage(functools.partial(_order_by_q, solver), contexts, fork, is_open)
-        tried, back_tried = _second_discards(solver, fork, is_open, *order)
+        useful = is_open
+        if solver.settings.merge:
+            useful = is_open & stage(_nearer, fork)
+        order = stage(functools.partial(_order_by_q, solver), contexts, fork, useful)
+        tried, back_tried = _second_discards(solver, fork, useful, *order)
+        back_tried |= is_open & ~useful  # the best reply to a useless draw is to throw it
         wanted = _wanted_pairs(tried)
         sums, singles, leaves = stage(
             functools.partial(_sums_of_distinct, solver),
@@ -478,8 +502,8 @@ def _one_layer(
         total = all_ + jnp.where(unlocked, won - complete, np.float32(0))
         return total / left.reshape(-1, *[1] * (total.ndim - 1))
 
-    by_pair = [x[:, _PLACE] for x in (sums.all, sums.complete, won)]
-    second = mean(*by_pair, unlocked[:, :, None])  # [G,F,J,T]
+    all_, complete, won = (x[:, _PLACE] for x in (sums.all, sums.complete, won))
+    second = mean(all_, complete, won, unlocked[:, :, None])  # [G,F,J,T]
     copies = fork.unseen.astype(jnp.float32)[:, None]
     is_wait = waits.astype(jnp.float32)
 
@@ -491,6 +515,12 @@ def _one_layer(
         second, thrown_back = _with_risk(solver, contexts, fork, second, thrown_back)
     best = jnp.max(jnp.where(tried, second, NEVER), axis=2)
     return jnp.maximum(best, jnp.where(back_tried, thrown_back, NEVER)), points, leaves
+
+
+def _nearer(fork: _Fork) -> Array:
+    """Marks the draws that bring the hands that draw first nearer: bool[G,F,T]."""
+    melds = _repeat(fork.melds.num_melds, MAX_TILES)
+    return jax.vmap(jax.vmap(distance.at_rest))(_rests(fork), melds).accepting
 
 
 def _wanted_pairs(tried: Array) -> Array:
@@ -542,8 +572,7 @@ def _second_discards(
       bool[G,F,J,T] by kind held before the draw; bool[G,F,T] for a tile drawn and thrown back,
       where it is not one of those.
     """
-    num_tiles = jnp.sum(packed.num_tiles(fork.hand), axis=-1, dtype=jnp.int32) + fork.at_rest
-    width = jnp.asarray(widths(solver.settings.alpha))[num_tiles]
+    width = _width_of(solver, fork.hand, fork.at_rest.astype(jnp.int32))
     by_lane = [x.reshape(-1, *x.shape[2:]) for x in (is_open, order, back)]
 
     def block(lanes: Array) -> tuple[Array, Array]:
@@ -561,8 +590,9 @@ def _second_discards(
         place = jnp.sum(ahead, axis=2, dtype=jnp.int32) + back_first
         back_place = jnp.sum(~back_first, axis=1, dtype=jnp.int32)
         most = width[g][:, None]
-        tried = (place < most[..., None]) & there & is_open[:, None]
-        return tried, (back_place < most) & is_back & is_open
+        near = _in_spread(solver, jnp.concatenate([order, back], axis=1), 1)
+        tried = (place < most[..., None]) & near[:, :-1] & there & is_open[:, None]
+        return tried, (back_place < most) & near[:, -1] & is_back & is_open
 
     lanes = jnp.arange(fork.tried.size, dtype=jnp.int32)
     tried, back_tried = map_where(block, fork.tried.reshape(-1), lanes, 32)
@@ -800,6 +830,12 @@ def _sums_of_distinct(
     def one_fork(lane: tuple) -> tuple:
         here, context, rests, singles, wanted, back, waits = lane
         mask = _distinct(here, rests, wanted, back, waits)
+        shares = None
+        if solver.settings.merge:
+            shares = stage(_shares, here, rests)
+            read = wanted[:, draws.FIRST] & (shares[:, draws.FIRST, draws.SECOND] > 0)
+            read |= wanted[:, draws.SECOND] & (shares[:, draws.SECOND, draws.FIRST] > 0)
+            mask = mask._replace(two=mask.two & read)
         tiles = jnp.asarray(_TILES)
         two = rests[:, None] + (tiles[draws.FIRST] + tiles[draws.SECOND])[None]
         one = singles[:, None] + tiles[None, :NUM_KINDS]
@@ -819,8 +855,11 @@ def _sums_of_distinct(
         is_none = (here.kinds[:, None] == _KINDS[None]) & ~here.at_rest
         singles = jnp.where(is_none, value[-1], by_one.reshape(mask.one.shape))
         pairs = _undone(here, by_two.reshape(mask.two.shape), singles)
-        unseen = jnp.broadcast_to(here.unseen[:, None], (NUM_KINDS, len(rests)))
-        sums = _sum_second(pairs.T, unseen, _second_waits(rests))
+        if shares is not None:
+            sums = _merged_sums(pairs, shares, _second_waits(rests))
+        else:
+            unseen = jnp.broadcast_to(here.unseen[:, None], (NUM_KINDS, len(rests)))
+            sums = _sum_second(pairs.T, unseen, _second_waits(rests))
         count = _num_distinct(mask)
         return jax.tree.map(lambda x: x.T, sums), singles, Leaves(count, count)
 
@@ -840,3 +879,32 @@ def _undone(fork: _Fork, two: Array, one: Array) -> Array:
 
     two = undo(fork.kinds[_SECOND], _FIRST, two)
     return jnp.where(fork.at_rest, two, undo(fork.kinds[_FIRST], _SECOND, two))
+
+
+def _shares(fork: _Fork, rests: Array) -> Array:
+    """Weighs the second draws of one fork's pairs of discards, the useless in one: float32[P,T,T].
+
+    A draw is useless where it brings the hand no nearer. The kind of them with the most copies, of
+    equals the lowest, stands for all.
+    """
+    melds = jnp.full(len(rests), fork.melds.num_melds)
+    none = jnp.zeros((3, NUM_KINDS, len(rests)), jnp.uint16)
+    before = draws.one(rests, melds, none[:2]).deficiency.T
+    after = draws.two(rests, melds, none).deficiency.T[:, draws.PLACE]
+    copies = jnp.broadcast_to(
+        fork.unseen[None] - np.eye(NUM_KINDS, dtype=np.int32), (NUM_KINDS, NUM_KINDS)
+    )
+    copies = jnp.broadcast_to(copies[None], after.shape)
+    useless = jnp.where((after >= before[:, :, None]) & (copies > 0), copies, 0)
+    stands = jnp.argmax(useless, axis=-1)[..., None] == _KINDS
+    together = jnp.sum(useless, axis=-1, keepdims=True)
+    return jnp.where(useless > 0, jnp.where(stands, together, 0), copies).astype(jnp.float32)
+
+
+def _merged_sums(value: Array, shares: Array, waits: Array) -> _Sums:
+    """Sums values float32[P,D] by `_shares` instead of copies: [T,P] each."""
+    value = value[:, draws.PLACE]
+    is_complete = _complete_pairs(waits).T[:, draws.PLACE]
+    all_ = jnp.sum(shares * value, axis=-1)
+    complete = jnp.sum(jnp.where(is_complete, shares * value, np.float32(0)), axis=-1)
+    return _Sums(all_.T, complete.T, jnp.any(waits > 0, axis=1))
