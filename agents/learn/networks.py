@@ -1,7 +1,8 @@
-"""The Q networks, behind `init`, `table` and `values`; the only module that knows Flax.
+"""The Q networks, behind plain functions of parameters; only here and in `state_value` is Flax.
 
-T = 34 kinds. `table` holds what does not depend on the own hand and is computed once a decision;
-`values` is computed for every leaf of a search.
+T = 34 kinds, N = rests. `table` holds what does not depend on the own hand and is computed once a
+decision; `values` is computed for every position of a search, or only where it branches by
+networks that can value the leaves more cheaply.
 """
 
 from collections.abc import Callable
@@ -10,13 +11,28 @@ from typing import Any, NamedTuple
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from agents.learn import features
 from agents.learn.config import NetworkConfig
-from agents.learn.features import Hand, Table, View
+from agents.learn.features import Hand, Table, View, Whole
+from agents.learn.state_value import Rest, Shared, StateValue
 
 Array = jax.Array
 Params = Any
+
+
+class Leaves(NamedTuple):
+    """V = max_a Q over the kinds held, in thousands of points, without any Q.
+
+    `of_hand(params, shared, hand) -> float32[]`, `shared` being the table's part. For rests, of
+    16 - 3M or 15 - 3M tiles, and what is drawn to them, see `StateValue`: leading axis N for both
+    `shared` and `rests`.
+    """
+
+    of_hand: Callable[[Params, Any, Hand], Array]
+    after_one_draw: Callable[[Params, Any, Rest, Whole], Array]
+    after_two_draws: Callable[[Params, Any, Rest, Whole], Array]
 
 
 class QNetwork(NamedTuple):
@@ -25,6 +41,7 @@ class QNetwork(NamedTuple):
     init: Callable[[Array], Params]  # key -> params
     table: Callable[[Params, Table], Any]  # the part that all leaves of a search share
     values: Callable[[Params, Any, Hand], Array]  # (params, table's part, hand) -> float32[T]
+    leaves: Leaves | None = None  # for networks that have a V
 
     def apply(self, params: Params, view: View) -> Array:
         """Returns Q of each kind as a discard, float32[T], held or not."""
@@ -33,21 +50,29 @@ class QNetwork(NamedTuple):
 
 def make(config: NetworkConfig) -> QNetwork:
     """Makes the network that a config describes."""
+    dtype = jnp.dtype(config.dtype)
+    leaves = None
     if config.kind == "small":
-        module: nn.Module = PerTile(width=config.width, context=config.context)
+        module: nn.Module = PerTile(config.width, config.context, dtype)
+    elif config.kind == "two_part":
+        module = TwoPart(config.width, config.context, dtype)
+        leaves = Leaves(*(_method(module, name) for name in Leaves._fields))
     else:
-        module = ResNet()
+        module = ResNet(dtype)
 
     def init(key: Array) -> Params:
         return module.init(key, features.blank_view())
 
-    def table(params: Params, table: Table) -> Any:
-        return module.apply(params, table, method="table")
+    return QNetwork(init, _method(module, "table"), _method(module, "values"), leaves)
 
-    def values(params: Params, shared: Any, hand: Hand) -> Array:
-        return jnp.asarray(module.apply(params, shared, hand, method="values"))
 
-    return QNetwork(init, table, values)
+def _method(module: nn.Module, name: str) -> Callable:
+    """Makes a method of a module a function of its parameters."""
+
+    def call(params: Params, *args: Any) -> Any:
+        return module.apply(params, *args, method=name)
+
+    return call
 
 
 class PerTile(nn.Module):
@@ -55,27 +80,28 @@ class PerTile(nn.Module):
 
     width: int
     context: int
+    dtype: jnp.dtype = jnp.dtype("float32")
 
     def setup(self) -> None:
         """Declares the layers."""
-        self.trunk = nn.Dense(self.context)
-        self.from_trunk = nn.Dense(self.width, use_bias=False)
-        self.from_table = nn.Dense(self.width, use_bias=False)
-        self.from_hand = nn.Dense(self.width, use_bias=False)
-        self.from_scalars = nn.Dense(self.width, use_bias=False)
-        self.of_kind = nn.Embed(features.NUM_KINDS, self.width)
-        self.hidden = nn.Dense(self.width)
-        self.out = nn.Dense(1)
+        self.trunk = nn.Dense(self.context, dtype=self.dtype)
+        self.from_trunk = nn.Dense(self.width, use_bias=False, dtype=self.dtype)
+        self.from_table = nn.Dense(self.width, use_bias=False, dtype=self.dtype)
+        self.from_hand = nn.Dense(self.width, use_bias=False, dtype=self.dtype)
+        self.from_scalars = nn.Dense(self.width, use_bias=False, dtype=self.dtype)
+        self.of_kind = nn.Embed(features.NUM_KINDS, self.width, dtype=self.dtype)
+        self.hidden = nn.Dense(self.width, dtype=self.dtype)
+        self.out = nn.Dense(1, dtype=self.dtype)
 
     def __call__(self, view: View) -> Array:
         """Returns Q of each discard: float32[T]."""
         return self.values(self.table(view.table), view.hand)
 
     def table(self, table: Table) -> Array:
-        """Returns the table's share of the first layer: float32[T, width]."""
+        """Returns the table's share of the first layer: `dtype`[T, width]."""
         trunk = nn.relu(self.trunk(features.table_scalars(table)))
         per_tile = self.from_table(features.table_per_tile(table).T)
-        return per_tile + self.from_trunk(trunk)[None] + self.of_kind.embedding
+        return per_tile + self.from_trunk(trunk)[None] + self.of_kind(np.arange(features.NUM_KINDS))
 
     def values(self, shared: Array, hand: Hand) -> Array:
         """Adds the hand's share and runs the head: float32[T]."""
@@ -83,7 +109,50 @@ class PerTile(nn.Module):
         whole = self.from_scalars(features.hand_scalars(hand))
         x = nn.relu(shared + per_tile + whole[None])
         x = nn.relu(self.hidden(x))
-        return self.out(x)[:, 0]
+        return self.out(x)[:, 0].astype(jnp.float32)
+
+
+class TwoPart(nn.Module):
+    """Q(h, a) = V(h) + A(h, a) - max_b A(h, b) over the kinds held, so max_a Q(h, a) is V(h).
+
+    Wang et al., Dueling Network Architectures for Deep Reinforcement Learning, 2016, equation 8.
+    A leaf of a search needs V alone, which is small and adds up over tiles; A is a `PerTile`.
+    """
+
+    width: int
+    context: int
+    dtype: jnp.dtype = jnp.dtype("float32")
+
+    def setup(self) -> None:
+        """Declares the two networks."""
+        self.state = StateValue(self.width, self.context, self.dtype)
+        self.advantage = PerTile(self.width, self.context, self.dtype)
+
+    def __call__(self, view: View) -> Array:
+        """Returns Q of each discard: float32[T]."""
+        return self.values(self.table(view.table), view.hand)
+
+    def table(self, table: Table) -> tuple[Shared, Array]:
+        """Returns both networks' shares of the table."""
+        return self.state.table(table), self.advantage.table(table)
+
+    def values(self, shared: tuple[Shared, Array], hand: Hand) -> Array:
+        """Adds up both networks: float32[T]."""
+        advantage = self.advantage.values(shared[1], hand)
+        best = jnp.max(jnp.where(hand.counts > 0, advantage, jnp.min(advantage)))
+        return self.of_hand(shared, hand) + (advantage - best)
+
+    def of_hand(self, shared: tuple[Shared, Array], hand: Hand) -> Array:
+        """Returns V: float32[]."""
+        return self.state(shared[0], hand)
+
+    def after_one_draw(self, shared: tuple[Shared, Array], rests: Rest, whole: Whole) -> Array:
+        """Returns V after each draw: float32[T, N]."""
+        return self.state.after_one_draw(shared[0], rests, whole)
+
+    def after_two_draws(self, shared: tuple[Shared, Array], rests: Rest, whole: Whole) -> Array:
+        """Returns V after any two draws: float32[T, T, N]."""
+        return self.state.after_two_draws(shared[0], rests, whole)
 
 
 class ResNet(nn.Module):
@@ -92,6 +161,8 @@ class ResNet(nn.Module):
     The paper does not say how it normalises; groups of eight channels, which need no running
     averages, so that a value never depends on the batch it is computed in.
     """
+
+    dtype: jnp.dtype = jnp.dtype("float32")
 
     def setup(self) -> None:
         """Declares the layers."""
