@@ -6,6 +6,7 @@ turn `depth` layers deep, and claims against passes `claim_depth` layers; a pass
 layer there costs 34 times what it costs in the own turn. B = decisions, N = positions, T = 34.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -66,7 +67,18 @@ def value_function(network: QNetwork) -> ValueFunction:
         return POINTS * network.values(params, context.shared, _hand(context, position))
 
     def q_values(params: Params, context: Context, positions: Position) -> Array:
-        return jax.vmap(one, in_axes=(None, None, 0))(params, context, positions)
+        number, block = positions.hand.shape[0], network.block
+        many = jax.vmap(functools.partial(one, params, context))
+        if block is None or number <= block or jax.default_backend() != "cpu":
+            return many(positions)
+        padding = -number % block
+
+        def cut(x: Array) -> Array:
+            x = jnp.concatenate([x, jnp.zeros((padding, *x.shape[1:]), x.dtype)])
+            return x.reshape(-1, block, *x.shape[1:])
+
+        found = jax.lax.map(many, jax.tree.map(cut, positions))
+        return found.reshape(-1, found.shape[-1])[:number]
 
     leaves = network.leaves
     if leaves is None:

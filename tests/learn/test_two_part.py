@@ -156,3 +156,18 @@ def test_it_learns(made, decisions):
 
     losses = np.asarray(train(params))
     assert np.isfinite(losses).all() and losses[-1] < 0.05 * losses[0]
+
+
+@pytest.mark.slow
+def test_blocks_of_the_resnet_are_its_positions(decisions):
+    observations, rests, _ = decisions
+    network = networks.make(NetworkConfig(kind="resnet"))
+    params, value = jax.jit(network.init)(jax.random.key(2)), player.value_function(network)
+    context = value.prepare(params, jax.tree.map(lambda x: x[3], observations))
+    many = jax.tree.map(lambda x: jnp.concatenate([x] * 14), rests)  # 70: a block and a rest
+    assert many.hand.shape[0] > network.block
+    found = jax.jit(value.q_values)(params, context, many)
+    assert found.shape == (70, 34)
+    expected = jax.jit(value.q_values)(params, context, rests)
+    assert np.ptp(np.asarray(expected), axis=0).min() > 0
+    np.testing.assert_allclose(found, jnp.concatenate([expected] * 14), rtol=1e-4, atol=1e-2)
