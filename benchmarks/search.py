@@ -79,9 +79,10 @@ def rows(names: Sequence[str], seconds: float) -> Iterator[Row]:
 def row(case: Case, seen: mjx.Observation, seconds: float) -> Row:
     """Measures one case."""
     value, params, flops = _value(case.agent)
-    settings = Settings(depth=case.depth, claim_depth=case.depth, alpha=ALPHA)
+    shape: dict[str, Any] = {"depth": case.depth, "claim_depth": case.depth, "alpha": ALPHA}
     if case.merge:
-        settings = dataclasses.replace(settings, **{"merge": True})
+        shape["merge"] = True
+    settings = Settings(**shape)
     seen = jax.tree.map(lambda leaf: leaf[: case.batch], seen)
 
     def decide(params: Any, seen: mjx.Observation) -> Array:

@@ -34,7 +34,7 @@ def test_a_row_and_the_naive_tree(dealt):
         jax.vmap(lambda one: search.naive_value(handmade.value(), handmade.params(), one, 1))
     )(dealt)
     legal = dealt.legal_action_mask.at[:, 34:].set(False)
-    searched = expectimax.action_values(solver, dealt, legal)
+    searched = jax.jit(lambda *seen: expectimax.action_values(solver, *seen))(dealt, legal)
     far = [i for i in range(4) if oracle.deficiency(tuple(dealt.hand[i].tolist()), 0) > 1]
     assert far  # no draw wins, so there are no points that the naive tree leaves out
     np.testing.assert_allclose(naive[far, ...], searched.max(axis=-1)[far, ...], rtol=1e-4)
