@@ -18,10 +18,11 @@ def map_where(fn: Callable[[Tree], Tree], wanted: Array, lanes: Tree, block: int
     """Evaluates a function on the lanes that want it, block by block.
 
     Args:
-      fn: takes a block of lanes, leading axis `block`, and returns as many results.
+      fn: takes a block of lanes, leading axis `block`, and returns as many results. The last block
+        is filled up with lane 0, see `is_real`.
       wanted: bool[N].
       lanes: pytree of [N, ...].
-      block: lanes evaluated at once; the last block is filled up with lanes nobody reads.
+      block: lanes evaluated at once.
 
     Returns:
       Pytree of [N, ...]: the results, zero where not wanted. Do not vmap this: a batch of loops
@@ -29,6 +30,7 @@ def map_where(fn: Callable[[Tree], Tree], wanted: Array, lanes: Tree, block: int
     """
     total = wanted.shape[0]
     block = min(block, total)
+    fn = jax.jit(fn)  # traced once, however deep work lists lie in one another
     order = jax.lax.cond(jnp.any(wanted), _order, jnp.zeros_like, wanted.astype(jnp.int32))
     order = jnp.concatenate([order, jnp.zeros(block, jnp.int32)])
     count = jnp.sum(wanted, dtype=jnp.int32)
@@ -53,6 +55,11 @@ def map_where(fn: Callable[[Tree], Tree], wanted: Array, lanes: Tree, block: int
     shapes = jax.eval_shape(lambda: fn(take(order[:block])))
     zeros = jax.tree.map(lambda s: jnp.zeros((total, *s.shape[1:]), s.dtype), shapes)
     return jax.lax.while_loop(is_left, one_block, (jnp.int32(0), zeros))[1]
+
+
+def is_real(lanes: Array) -> Array:
+    """Tells lanes of a block, int32[block] of 0 to N - 1, from those that only fill it: bool."""
+    return (lanes > 0) | (jnp.arange(len(lanes), dtype=jnp.int32) == 0)
 
 
 def _order(wanted: Array) -> Array:

@@ -19,12 +19,13 @@ T = TypeVar("T")
 
 def stage(function: Callable[..., T], *args: object) -> T:
     """Returns `function(*args)`, computed once however often its parts are used."""
-    is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(args))
-    if not is_traced or jax.default_backend() != "cpu":
-        return function(*args)
+    predicate = lax.optimization_barrier(jnp.bool_(True))
+    if not isinstance(predicate, jax.core.Tracer) or jax.default_backend() != "cpu":
+        return function(*args)  # nothing is compiled, or fusion is wanted
+    function = jax.jit(function)  # traced once, however deep stages lie in one another
     shapes = jax.eval_shape(function, *args)
 
     def filler(*unused: object) -> T:
         return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
 
-    return lax.cond(lax.optimization_barrier(jnp.bool_(True)), function, filler, *args)
+    return lax.cond(predicate, function, filler, *args)

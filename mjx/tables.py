@@ -95,6 +95,7 @@ class Joins(NamedTuple):
 
     pair: np.ndarray  # uint16[J, J]     the row of two parts together
     lacks: np.ndarray  # uint8[6, J, J]  tiles missing from two parts, by melds laid down
+    rows: np.ndarray  # uint8[J, 12]    as in `Missing`
 
 
 @functools.cache
@@ -112,7 +113,38 @@ def joins() -> Joins:
         rows = np.array(list(places), np.uint64)[:, None] >> _ROW_SHIFTS & np.uint64(31)
     with_pair = rows[:, MAX_SETS + 1 :]  # by sets wanted
     lacks = np.stack([with_pair[pair, MAX_SETS - melds] for melds in range(MAX_SETS + 1)])
-    return Joins(pair.astype(np.uint16), lacks.astype(np.uint8))
+    return Joins(pair.astype(np.uint16), lacks.astype(np.uint8), rows.astype(np.uint8))
+
+
+class Steps(NamedTuple):
+    """Which ways to share out sets and pair are best, and which of them one more tile serves.
+
+    A *way* e, 0 to 11, gives a suit the sets and the pair of entry e of its row; the rest of the
+    hand makes what is left. A tile lowers the deficiency if and only if it lowers an entry that
+    a best way uses: `(best[melds, suit, rest] & lower[suit, suit with the tile]) > 0`.
+    """
+
+    best: np.ndarray  # uint16[6, R, J]  by melds laid down, row of the suit, row of the rest: bit e
+    lower: np.ndarray  # uint16[R, R]     by row before and after: bit e
+
+
+@functools.cache
+def steps() -> Steps:
+    """Compares the rows of `missing` with one another and with all that the rest may lack."""
+    suits, rest = missing().rows.astype(np.int32), joins().rows.astype(np.int32)
+    bits = (1 << np.arange(12)).astype(np.uint16)
+    sets = MAX_SETS + 1
+    best = []
+    for melds in range(sets):
+        num_ways = sets - melds  # sets of the suit, 0 to those still to make
+        ways = np.arange(num_ways)
+        of_suit = np.concatenate([ways, ways + sets])
+        of_rest = np.concatenate([ways[::-1] + sets, ways[::-1]])
+        lacks = suits[:, None, of_suit] + rest[None, :, of_rest]
+        is_best = lacks == lacks.min(axis=-1, keepdims=True)
+        best.append(np.sum(is_best * bits[of_suit], axis=-1, dtype=np.uint16))
+    lower = np.sum((suits[None] < suits[:, None]) * bits, axis=-1, dtype=np.uint16)
+    return Steps(np.stack(best), lower)
 
 
 _ROW_SHIFTS = np.arange(12, dtype=np.uint64) * np.uint64(5)

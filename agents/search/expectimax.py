@@ -5,26 +5,24 @@ B = decisions, A = 110 actions, T = 34 kinds.
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from agents import greedy, options
+from agents import greedy
 from agents.policy import Explanation, Policy
-from agents.search import completion, handmade, tree
+from agents.search import handmade, tree
 from agents.search import root as roots
-from agents.search.root import NUM_TASKS, Root
-from agents.search.tree import Contexts, Risk, Settings, Solver, discard_values
+from agents.search.tree import Leaves, Risk, Settings, Solver
 from agents.search.value import NEVER, ValueFunction
-from agents.worklist import map_where
+from agents.worklist import is_real, map_where
 from mjx import actions
 from mjx.observe import Observation
 from mjx.rules import DEFAULT, Rules
 
 Array = jax.Array
 
-_TASKS_AT_ONCE = (1024, 16, 1, 1, 1)  # by depth: trees of two layers fill the machine alone
 _DECISIONS_AT_ONCE = 512  # bounds the memory of a large batch
 
 
@@ -113,51 +111,76 @@ def action_values(solver: Solver, observation: Observation, legal: Array) -> Arr
 
 def _values(solver: Solver, observation: Observation, legal: Array) -> Array:
     """Values the actions of a batch that fits the memory: float32[B, A]."""
-    batch = legal.shape[0]
-    prepared = _prepare(solver, observation, legal)
-    wanted = jax.vmap(roots.wanted)(prepared.roots).reshape(-1)
-    wins = jax.vmap(roots.winning_draws)(prepared.roots).reshape(-1)
-
-    def solve(depth: int, lanes: Array) -> Array:
-        decisions, numbers = lanes // NUM_TASKS, lanes % NUM_TASKS
-        here = jax.tree.map(lambda x: x[decisions], prepared)
-        tasks = jax.vmap(roots.task)(here.roots, numbers)
-        # The last block is filled up with tasks that may make no sense.
-        tasks = tasks._replace(tiles=jax.vmap(options.keep)(wanted[lanes], tasks.tiles))
-        return discard_values(solver, here.contexts, here.tables, tasks, depth)
-
-    def points(lanes: Array) -> Array:
-        here = jax.tree.map(lambda x: x[lanes // NUM_TASKS], prepared.roots)
-        one = functools.partial(roots.draw_points, settings=solver.settings)
-        return jax.vmap(one)(here, lanes % NUM_TASKS)
-
-    lanes = jnp.arange(batch * NUM_TASKS, dtype=jnp.int32)
-    is_asked = jnp.repeat(observation.pending >= 0, NUM_TASKS)
-    found = [
-        map_where(functools.partial(solve, depth), wanted & here, lanes, _TASKS_AT_ONCE[depth])
-        for depth, here in _depths(solver.settings, is_asked)
-    ]
-    values = functools.reduce(jnp.add, found).reshape(batch, NUM_TASKS, -1)
-    won = map_where(points, wins, lanes, 32).reshape(batch, NUM_TASKS)
-    combine = functools.partial(roots.action_values, solver=solver)
-    return jax.vmap(combine)(prepared.roots, values, won, prepared.contexts)
-
-
-class _Prepared(NamedTuple):
-    """What all tasks of a decision share. Leading axis B."""
-
-    roots: Root
-    contexts: Contexts
-    tables: completion.Table
-
-
-def _prepare(solver: Solver, observation: Observation, legal: Array) -> _Prepared:
-    """Computes once a decision what its tasks share."""
-    return _Prepared(
-        jax.vmap(roots.root_of)(observation, legal),
-        jax.vmap(functools.partial(tree.prepare, solver))(observation),
-        jax.vmap(completion.table_of)(observation),
+    root = jax.vmap(roots.root_of)(observation, legal)
+    contexts = jax.vmap(functools.partial(tree.prepare, solver))(observation)
+    wanted = jax.vmap(roots.wanted)(root)
+    depth = _depths(solver.settings, observation.pending >= 0)
+    # By layers below the first draw; what draws first has tasks of its own by draw from depth 2 on.
+    below = jnp.concatenate(
+        [
+            _repeat(depth - 1, roots.DISCARDS),
+            _repeat(jnp.minimum(depth, 1), roots.AT_REST),
+            _repeat(jnp.where(depth > 1, depth - 1, _NEVER), roots.DRAWN),
+        ],
+        axis=1,
     )
+
+    def solve(layers: int) -> Array:
+        def block(lanes: Array) -> Array:
+            here = jax.tree.map(lambda x: x[lanes // roots.NUM_TASKS], (root, contexts))
+            tasks = jax.vmap(roots.task)(here[0], lanes % roots.NUM_TASKS, is_real(lanes))
+            return tree.values(solver, here[1], tasks, layers)
+
+        lanes = jnp.arange(wanted.size, dtype=jnp.int32)
+        searched = (wanted & (below == layers)).reshape(-1)
+        return map_where(block, searched, lanes, tree.TASKS_AT_ONCE[max(layers, 0)])
+
+    found = functools.reduce(jnp.add, map(solve, _layers(solver.settings)))
+    values = found.reshape(*wanted.shape, -1)
+    combine = functools.partial(roots.action_values, solver=solver)
+    return jax.vmap(combine)(root, values, depth > 1, contexts)
+
+
+_NEVER = -2  # layers of a task that is not searched
+
+
+def _repeat(layers: Array, tasks: slice) -> Array:
+    """Repeats int32[B] for a group of tasks."""
+    return jnp.broadcast_to(layers[:, None], (len(layers), tasks.stop - tasks.start))
+
+
+def _depths(settings: Settings, is_asked: Array) -> Array:
+    """Says how deep decisions are searched: int32[B]."""
+    claims = settings.depth if settings.claim_depth is None else settings.claim_depth
+    return jnp.where(is_asked, claims, settings.depth).astype(jnp.int32)
+
+
+def _layers(settings: Settings) -> list[int]:
+    """Lists the numbers of layers below the first draw that searches may need."""
+    needed: set[int] = set()
+    for depth in {
+        settings.depth,
+        settings.depth if settings.claim_depth is None else settings.claim_depth,
+    }:
+        needed |= {depth - 1, min(depth, 1)}
+    return sorted(needed)
+
+
+def count_leaves(solver: Solver, observation: Observation, legal: Array) -> Leaves:
+    """Counts the leaves of own turns searched two layers deep, leading axis B.
+
+    Args:
+      solver: settings, value function and parameters.
+      observation: of own turns, leading axis B.
+      legal: bool[B, A].
+
+    Returns:
+      int32[B] each: leaves evaluated and distinct.
+    """
+    root = jax.vmap(roots.root_of)(observation, legal)
+    tasks = jax.vmap(lambda one: roots.task(one, jnp.int32(0), jnp.bool_(True)))(root)
+    contexts = jax.vmap(functools.partial(tree.prepare, solver))(observation)
+    return tree.count_leaves(solver, contexts, tasks)
 
 
 def root_q(solver: Solver, observation: Observation, legal: Array) -> Array:
@@ -168,14 +191,6 @@ def root_q(solver: Solver, observation: Observation, legal: Array) -> Array:
     """
     settings = dataclasses.replace(solver.settings, depth=0, claim_depth=0)
     return _nan(action_values(solver._replace(settings=settings), observation, legal))
-
-
-def _depths(settings: Settings, is_asked: Array) -> list[tuple[int, Array]]:
-    """Lists the depths searched to, and which lanes each is for: bool of the same shape."""
-    claim_depth = settings.depth if settings.claim_depth is None else settings.claim_depth
-    if claim_depth == settings.depth:
-        return [(settings.depth, jnp.ones_like(is_asked))]
-    return [(settings.depth, ~is_asked), (claim_depth, is_asked)]
 
 
 def _nan(values: Array) -> Array:

@@ -9,7 +9,7 @@ fitted to 16,384 hands of greedy self-play (621,867 own turns; 24.6 % won).
 
 V looks at the hand before the discard, where a tile counts as accepted if it helps after the right
 discard; G, the same formula after it, orders the discards. So the best discard's Q is V, and a
-leaf needs no discard. N = positions, T = 34 kinds, S = 4 suits.
+leaf needs no discard. N = positions, T = 34 kinds, S = 4 suits, D = 595 pairs of draws.
 """
 
 import functools
@@ -19,8 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from agents.search.value import Position, ValueFunction
-from mjx import distance, packed
+from agents.search.value import AfterDraws, Position, ValueFunction
+from mjx import distance, draws, packed
 from mjx import state as st
 from mjx.observe import Observation
 from mjx.stage import stage
@@ -29,7 +29,10 @@ from mjx.tiles import NUM_KINDS
 Array = jax.Array
 
 _NUM_HONOURS = 7
-_PONGS = np.int32(1 << 10)  # more than there are tiles
+_PONGS = np.int32(1 << 8)  # more than there are tiles
+_HONOURS = slice(27, 34)
+# The suits of numbers, one bit each: of each kind; a hand of at most one of them is one suit's.
+_SUIT_BIT = np.array([1] * 9 + [2] * 9 + [4] * 9 + [0] * 7, np.int32)
 _TILES_A_TURN = 4.0  # the wall falls by this much between two own draws
 
 
@@ -84,14 +87,14 @@ class Context(NamedTuple):
 
 
 class _Hand(NamedTuple):
-    """What one hand shows, besides what it accepts."""
+    """What a hand shows, besides what it accepts. Arrays of one rank, which broadcast."""
 
-    counts: Array  # int32[T]    concealed
-    turns: Array  # float32[]   left to draw
-    open_melds: Array  # float32[]
-    triplets: Array  # float32[]   tai of those held or melded
-    pairs: Array  # float32[]   tai of those that may become triplets
-    one_suit: Array  # bool[]
+    turns: Array  # float32  left to draw
+    open_melds: Array  # float32
+    triplets: Array  # float32  tai of those held or melded
+    pairs: Array  # float32  tai of those that may become triplets
+    one_suit: Array  # bool
+    is_dealer: Array  # bool
 
 
 def value() -> ValueFunction:
@@ -103,7 +106,7 @@ def value() -> ValueFunction:
     def best(params: Weights, context: Context, positions: Position) -> Array:
         return jax.vmap(lambda position: _state_value(params, context, position))(positions)
 
-    return ValueFunction(_prepare, q_values, best)
+    return ValueFunction(_prepare, q_values, best, AfterDraws(_one, _two, _back))
 
 
 def _prepare(params: Any, observation: Observation) -> Context:
@@ -124,23 +127,22 @@ def _prepare(params: Any, observation: Observation) -> Context:
 
 def _state_value(params: Weights, context: Context, position: Position) -> Array:
     """Values one position by V: float32[]."""
-    shown = _look(context, position)
-    weights = _weights(context, shown.counts, shown.counts)
+    counts = packed.to_counts(position.hand).astype(jnp.int32)
+    weights = _weights(context, counts, counts)
     deficiency, both = stage(distance.count_accepting, position.hand, position.num_melds, weights)
-    return _expected(params, context, shown, deficiency, both)
+    return _expected(params, _look(context, position, counts), deficiency, both)
 
 
 def _q_values(params: Weights, context: Context, position: Position) -> Array:
     """Values each discard at one position: float32[T]."""
     after = distance.after_discards(position.hand, position.num_melds)
-    shown = _look(context, position)
-    left = shown.counts[None] - np.eye(NUM_KINDS, dtype=np.int32)
-    weights = jax.vmap(_weights, (None, None, 0))(context, shown.counts, left)
+    counts = packed.to_counts(position.hand).astype(jnp.int32)
+    left = counts[None] - np.eye(NUM_KINDS, dtype=np.int32)
+    weights = jax.vmap(_weights, (None, None, 0))(context, counts, left)
     both = jnp.sum(jnp.where(after.accepting, weights, 0), axis=-1, dtype=jnp.int32)
-    ordering = jax.vmap(functools.partial(_expected, params, context, shown))(
-        after.deficiency, both
-    )
-    best = jnp.max(jnp.where(shown.counts > 0, ordering, -jnp.inf))
+    shown = jax.vmap(_look, (None, None, 0))(context, position, left)
+    ordering = jax.vmap(functools.partial(_expected, params))(shown, after.deficiency, both)
+    best = jnp.max(jnp.where(counts > 0, ordering, -jnp.inf))
     return _state_value(params, context, position) + (ordering - best)
 
 
@@ -162,36 +164,46 @@ def _weights(context: Context, counts: Array, left: Array) -> Array:
     return unseen * jnp.where(left >= 2, _PONGS + 1, 1)
 
 
-def _look(context: Context, position: Position) -> _Hand:
-    """Reads one position."""
-    counts = packed.to_counts(position.hand).astype(jnp.int32)
-    open_sets = position.sets & (packed.MARKS * np.uint32(st.PONG + st.KONG))
-    chows = jnp.sum(packed.num_tiles(position.chows), dtype=jnp.int32)
-    sets = jnp.sum(jax.lax.population_count(open_sets), dtype=jnp.uint32)
-    ranks = np.arange(_NUM_HONOURS, dtype=np.uint32) * packed.BITS
-    honours, melded = (position.hand[3] >> ranks) & 7, (position.sets[3] >> ranks) & 7 > 0
-    suits = ((position.hand | position.chows | position.sets) != 0)[:3]
+def _look(context: Context, position: Position, counts: Array) -> _Hand:
+    """Reads one position, of whose concealed tiles int32[T] may be left."""
+    honours, melded = counts[_HONOURS], packed.to_counts(position.sets)[_HONOURS] > 0
+    melds = packed.to_counts(position.chows | position.sets) > 0
+    suits = jnp.where((counts > 0) | melds, _SUIT_BIT, 0)
     zero = np.float32(0)
-    turns = (context.drawable - _TILES_A_TURN * position.draws) / _TILES_A_TURN
     return _Hand(
-        counts=counts,
-        turns=jnp.maximum(turns, zero),
-        open_melds=chows.astype(jnp.float32) + sets.astype(jnp.float32),
+        turns=_turns(context, position),
+        open_melds=_open_melds(position),
         triplets=jnp.sum(jnp.where((honours >= 3) | melded, context.paying, zero)),
         pairs=jnp.sum(jnp.where(honours == 2, context.paying, zero)),
-        one_suit=jnp.sum(suits, dtype=jnp.int32) <= 1,
+        one_suit=_is_one_suit(jnp.bitwise_or.reduce(suits)),
+        is_dealer=context.is_dealer,
     )
 
 
-def _expected(
-    params: Weights, context: Context, shown: _Hand, deficiency: Array, both: Array
-) -> Array:
-    """Expects points of a hand: float32[] from its deficiency and sum of `_weights`, int32[]."""
+def _turns(context: Context, position: Position) -> Array:
+    """Counts the own draws to come: float32."""
+    turns = (context.drawable - _TILES_A_TURN * position.draws) / _TILES_A_TURN
+    return jnp.maximum(turns, np.float32(0))
+
+
+def _open_melds(position: Position) -> Array:
+    """Counts the open melds: float32."""
+    open_sets = position.sets & (packed.MARKS * np.uint32(st.PONG + st.KONG))
+    chows = jnp.sum(packed.num_tiles(position.chows), axis=-1, dtype=jnp.int32)
+    sets = jnp.sum(jax.lax.population_count(open_sets), axis=-1, dtype=jnp.uint32)
+    return chows.astype(jnp.float32) + sets.astype(jnp.float32)
+
+
+def _is_one_suit(suits: Array) -> Array:
+    """Tells of the bits of `_SUIT_BIT` that at most one is set: bool."""
+    return (suits & (suits - 1)) == 0
+
+
+def _expected(params: Weights, shown: _Hand, deficiency: Array, both: Array) -> Array:
+    """Expects points of hands: float32 from deficiency and sum of `_weights`, elementwise."""
     step = jnp.minimum(deficiency, 5)
-    # One row of a small table is one look-up instead of six.
-    table = jnp.stack([jnp.asarray(w) for w in params if jnp.ndim(w)], axis=-1)
-    row = iter(table[step])
-    by_step = Weights(*(next(row) if jnp.ndim(w) else w for w in params))
+    by_step = Weights(*(_at_step(w, step) if jnp.ndim(w) else w for w in params))
+    both = both.astype(jnp.int32)
     accepted, to_pong = ((both % _PONGS).astype(jnp.float32), (both // _PONGS).astype(jnp.float32))
     log_accepted = jnp.log1p(accepted)
     odds = (
@@ -209,6 +221,111 @@ def _expected(
         + by_step.honours * shown.triplets
         + by_step.pairs * shown.pairs
         + jnp.where(shown.one_suit, by_step.one_suit, np.float32(0))
-        + jnp.where(context.is_dealer, by_step.dealer, np.float32(0))
+        + jnp.where(shown.is_dealer, by_step.dealer, np.float32(0))
     )
     return jax.nn.sigmoid(odds) * (points - by_step.loss) + by_step.loss
+
+
+def _at_step(constants: Array, step: Array) -> Array:
+    """Picks one of six constants; five selections are faster than a look-up."""
+    picked = jnp.broadcast_to(constants[0], step.shape)
+    for n in range(1, 6):
+        picked = jnp.where(step == n, constants[n], picked)
+    return picked
+
+
+# --- all draws at once, lanes last ------------------------------------------------------------
+
+
+def _one(params: Weights, contexts: Context, rests: Position) -> Array:
+    """Values rests with one draw: V of a position, or G of what a discard leaves: float32[T, N]."""
+    grown = draws.one(rests.hand, rests.num_melds, _draw_weights(contexts, rests, 1))
+    triplets, pairs, suits = _honours_and_suits(contexts, rests)
+    shown = _shown(
+        contexts,
+        rests,
+        triplets[0][None] + triplets[1],
+        pairs[0][None] + pairs[1],
+        suits[None] | _SUIT_BIT[:, None],
+    )
+    return _expected(params, shown, *grown)
+
+
+def _two(params: Weights, contexts: Context, rests: Position) -> Array:
+    """Values rests with two draws: float32[D, N]."""
+    grown = draws.two(rests.hand, rests.num_melds, _draw_weights(contexts, rests, 2))
+    triplets, pairs, suits = _honours_and_suits(contexts, rests)
+    same = (draws.FIRST == draws.SECOND)[:, None]
+
+    def after_two(none: Array, by_one: Array, by_two: Array) -> Array:
+        apart = by_one[draws.FIRST] + by_one[draws.SECOND]
+        return none[None] + jnp.where(same, by_two[draws.FIRST], apart)
+
+    drawn_suits = (_SUIT_BIT[draws.FIRST] | _SUIT_BIT[draws.SECOND])[:, None]
+    shown = _shown(
+        contexts, rests, after_two(*triplets), after_two(*pairs), suits[None] | drawn_suits
+    )
+    return stage(functools.partial(_expected, params), shown, *grown)
+
+
+def _back(params: Weights, contexts: Context, rests: Position) -> Array:
+    """Values rests by G when a tile is drawn and thrown back: float32[T, N]."""
+
+    def one_rest(context: Context, position: Position) -> Array:
+        counts = packed.to_counts(position.hand).astype(jnp.int32)
+        now = distance.at_rest(position.hand, position.num_melds)
+        weights = jnp.where(now.accepting, _weights(context, counts, counts), 0)
+        seen = jnp.where(now.accepting, _weights(context, counts + 1, counts), 0)
+        both = jnp.sum(weights, dtype=jnp.int32) - (weights - seen)
+        shown = _look(context, position, counts)
+        deficiency = jnp.broadcast_to(now.deficiency, both.shape)
+        return _expected(params, jax.tree.map(lambda x: x[None], shown), deficiency, both)
+
+    return jax.vmap(one_rest, out_axes=-1)(contexts, rests)
+
+
+def _draw_weights(contexts: Context, rests: Position, num_draws: int) -> Array:
+    """Weighs the kinds with 0 to `num_draws` of their copies drawn: uint16[1 + num_draws, T, N]."""
+    counts = packed.to_counts(rests.hand).astype(jnp.int32)
+    weights = [_weights(contexts, counts + drawn, counts + drawn) for drawn in range(num_draws + 1)]
+    # Below zero only for what cannot come.
+    return jnp.maximum(jnp.stack(weights), 0).astype(jnp.uint16).swapaxes(1, 2)
+
+
+def _honours_and_suits(
+    contexts: Context, rests: Position
+) -> tuple[tuple[Array, ...], tuple[Array, ...], Array]:
+    """Reads what draws of honours change.
+
+    Returns:
+      Tai of triplets without a draw, float32[N], and what one and two draws of a kind add,
+      float32[T, N]; the same of pairs; the bits of `_SUIT_BIT`, int32[N].
+    """
+    counts = packed.to_counts(rests.hand).astype(jnp.int32)
+    honours, melded = counts[:, _HONOURS], packed.to_counts(rests.sets)[:, _HONOURS] > 0
+    paying, zero = contexts.paying, np.float32(0)
+    triplets = [jnp.where((honours + n >= 3) | melded, paying, zero).T for n in range(3)]
+    pairs = [jnp.where(honours + n == 2, paying, zero).T for n in range(3)]
+
+    def differences(by_drawn: list[Array]) -> tuple[Array, ...]:
+        none = jnp.zeros((27, len(counts)), jnp.float32)
+        more = (jnp.concatenate([none, after - by_drawn[0]]) for after in by_drawn[1:])
+        return (jnp.sum(by_drawn[0], axis=0), *more)
+
+    melds = packed.to_counts(rests.chows | rests.sets) > 0
+    suits = jnp.where((counts > 0) | melds, _SUIT_BIT[None], 0)
+    return differences(triplets), differences(pairs), jnp.bitwise_or.reduce(suits, axis=-1)
+
+
+def _shown(
+    contexts: Context, rests: Position, triplets: Array, pairs: Array, suits: Array
+) -> _Hand:
+    """Describes hands grown from rests: triplets, pairs and suits are [..., N]."""
+    return _Hand(
+        turns=_turns(contexts, rests)[None],
+        open_melds=_open_melds(rests)[None],
+        triplets=triplets,
+        pairs=pairs,
+        one_suit=_is_one_suit(suits),
+        is_dealer=contexts.is_dealer[None],
+    )

@@ -1,9 +1,10 @@
 """A decision as tasks for the tree, and the tasks' values as values of actions.
 
 The own turn is one hand that must discard; a claim is another; a pass and the kongs are hands at
-rest that draw first, 34 tasks each. Claims and passes are searched by the same number of layers.
-T = 34 kinds, A = 110 actions, D = 4 ways to draw first: pass and open kong, or kongs of the own
-turn (no hand has more than four: 4 tiles for each concealed one, 4 with its pong for an added).
+rest that draw first. Claims and passes are searched by the same number of layers. T = 34 kinds,
+A = 110 actions, C = 4 hands that discard first: the own turn, or one for each claim; D = 4 that
+draw first: pass and open kong, or kongs of the own turn (no hand has more than four: 4 tiles for
+each concealed one, 4 with its pong for an added).
 """
 
 from typing import NamedTuple
@@ -15,8 +16,8 @@ import numpy as np
 from agents import options
 from agents.options import Own
 from agents.search import completion
-from agents.search.tree import Contexts, Settings, Solver, Task
-from agents.search.value import NEVER, Position
+from agents.search.tree import Contexts, Solver, Task
+from agents.search.value import NEVER
 from mjx import actions, packed
 from mjx import hand as hands
 from mjx import state as st
@@ -25,9 +26,8 @@ from mjx.tiles import NUM_KINDS
 
 Array = jax.Array
 
-NUM_DISCARDS_FIRST = 4  # the own turn, or one for each claim
+NUM_DISCARDS_FIRST = 4
 NUM_DRAWS_FIRST = 4
-NUM_TASKS = NUM_DISCARDS_FIRST + NUM_DRAWS_FIRST * NUM_KINDS
 _KONGS = slice(actions.CONCEALED_KONG, actions.CHOW_LOW)
 _CLAIMS = np.array(options.CLAIMS)
 _WAYS = np.arange(NUM_DRAWS_FIRST, dtype=np.int32)
@@ -50,16 +50,33 @@ def root_of(observation: Observation, legal: Array) -> Root:
     return Root(options.own(observation), observation, legal, locked, kong.astype(jnp.int32))
 
 
-def wanted(root: Root) -> Array:
-    """Marks the tasks that have to be solved: bool[NUM_TASKS].
+NUM_TASKS = NUM_DISCARDS_FIRST + NUM_DRAWS_FIRST * (1 + NUM_KINDS)
+DISCARDS = slice(0, NUM_DISCARDS_FIRST)
+AT_REST = slice(NUM_DISCARDS_FIRST, NUM_DISCARDS_FIRST + NUM_DRAWS_FIRST)
+DRAWN = slice(NUM_DISCARDS_FIRST + NUM_DRAWS_FIRST, NUM_TASKS)
 
-    Not: draws that cannot come, and draws that win.
+
+def wanted(root: Root) -> Array:
+    """Marks the hands that may have to be searched: bool[NUM_TASKS].
+
+    Those that discard first, C; those at rest, D; and the same after each draw that comes and does
+    not win, D * T.
     """
     own_turn = (root.observation.pending < 0) & root.legal[:NUM_KINDS].any()
     claims = root.legal[_CLAIMS]
-    draws = draw_ways(root)[:, None] & (root.observation.unseen[None] > 0)
-    tasks = jnp.concatenate([own_turn[None] | claims[:1], claims[1:], draws.reshape(-1)])
-    return tasks & ~winning_draws(root)
+    ways = draw_ways(root)
+    drawn = ways[:, None] & (root.observation.unseen > 0)[None] & ~winning_draws(root)
+    return jnp.concatenate([own_turn[None] | claims[:1], claims[1:], ways, drawn.reshape(-1)])
+
+
+def winning_draws(root: Root) -> Array:
+    """Marks the draws that come first and win: bool[D, T]."""
+
+    def waits(way: Array) -> Array:
+        return packed.kinds_to_bools(hands.waits(_at_rest(root, way).hand))
+
+    wins = jax.vmap(waits)(jnp.asarray(_WAYS)) & draw_ways(root)[:, None] & ~root.locked
+    return wins & (root.observation.unseen > 0)[None]
 
 
 def draw_ways(root: Root) -> Array:
@@ -70,60 +87,59 @@ def draw_ways(root: Root) -> Array:
     return jnp.where(asked, calls, root.kong < 2 * NUM_KINDS)
 
 
-def task(root: Root, number: Array) -> Task:
-    """Builds one of a decision's tasks, which must be wanted, int32[]: no leading axis."""
-    draw = jnp.maximum(number - NUM_DISCARDS_FIRST, 0)
-    way, kind = draw // NUM_KINDS, draw % NUM_KINDS
+def task(root: Root, number: Array, is_real: Array) -> Task:
+    """Builds a task of a decision, int32[], empty where not wanted or real: no leading axis."""
+    is_real &= wanted(root)[number]
+    is_discard, is_drawn = number < AT_REST.start, number >= DRAWN.start
+    draw = jnp.maximum(number - DRAWN.start, 0)
+    way = jnp.where(is_drawn, draw // NUM_KINDS, jnp.maximum(number - AT_REST.start, 0))
     claimed = options.after_claims(root.tiles, root.observation.pending)
-    at_rest = _at_rest(root, way)
-    drawn = at_rest._replace(hand=at_rest.hand + _one(kind))
     own_turn = root.observation.pending < 0
-    discards_first = number < NUM_DISCARDS_FIRST
+    rest = _at_rest(root, way)
+    tile = _one(draw % NUM_KINDS)
+    drawn = rest._replace(hand=jnp.where(is_drawn, rest.hand + tile, rest.hand))
+    first = jnp.minimum(number, NUM_DISCARDS_FIRST - 1)
     tiles = jax.tree.map(
         lambda own, claims, drawn: jnp.where(
-            discards_first,
-            jnp.where(own_turn, own, claims[jnp.minimum(number, NUM_DISCARDS_FIRST - 1)]),
-            drawn,
+            is_discard, jnp.where(own_turn, own, claims[first]), drawn
         ),
         root.tiles,
         claimed,
         drawn,
     )
-    unseen = root.observation.unseen.astype(jnp.int32)
-    is_drawn = ~discards_first & (np.arange(NUM_KINDS, dtype=np.int32) == kind)
-    passed = ~discards_first & ~own_turn & (way == 0)
-    return Task(tiles, passed.astype(jnp.int32), unseen - is_drawn.astype(jnp.int32), root.locked)
-
-
-def draw_points(root: Root, number: Array, settings: Settings) -> Array:
-    """Values the win by one of the draws that come first, a task's number int32[]: float32[]."""
-    draw = jnp.maximum(number - NUM_DISCARDS_FIRST, 0)
-    way, kind = draw // NUM_KINDS, draw % NUM_KINDS
+    passed = ~is_discard & ~own_turn & (way == 0)
     after_call = jnp.where(way == 0, st.PLAIN_DRAW, st.AFTER_OPEN_KONG)
-    replacement = jnp.where(root.observation.pending < 0, st.AFTER_OWN_KONG, after_call)
-    table = completion.table_of(root.observation)
-    comes = root.observation.unseen[kind] > 0
-    tiles = options.keep(comes, _at_rest(root, way))
-    return completion.drawn(table, tiles, kind, replacement, settings.rules, settings.kappa)
+    gone = is_drawn & (np.arange(NUM_KINDS, dtype=np.int32) == draw % NUM_KINDS)
+    return Task(
+        options.keep(is_real, tiles),
+        is_real & ~is_discard & ~is_drawn,
+        passed.astype(jnp.int32),
+        root.observation.unseen.astype(jnp.int32) - gone,
+        root.locked,
+        jnp.where(own_turn, st.AFTER_OWN_KONG, after_call),
+    )
 
 
 def action_values(
-    root: Root, values: Array, points: Array, contexts: Contexts, solver: Solver
+    root: Root, values: Array, expanded: Array, contexts: Contexts, solver: Solver
 ) -> Array:
     """Turns the tasks' values into values of actions.
 
     Args:
       root: the decision.
-      values: float32[NUM_TASKS, T] of the discards of each wanted task, zero elsewhere.
-      points: float32[NUM_TASKS] of the winning draws, zero elsewhere.
+      values: float32[NUM_TASKS, T] of each task searched, zero elsewhere: of its discards, or of
+        its draws.
+      expanded: bool[], the draws that come first have tasks of their own; of those at rest only
+        the points of winning draws count then.
       contexts: of the decision.
       solver: settings, value function and parameters.
 
     Returns:
       float32[A], `NEVER` for what is not legal or beyond the width.
     """
-    best = jnp.max(values, axis=-1)
-    draws = (best + points)[NUM_DISCARDS_FIRST:].reshape(NUM_DRAWS_FIRST, NUM_KINDS)
+    best = jnp.max(values[DISCARDS], axis=-1)
+    drawn = jnp.max(values[DRAWN], axis=-1).reshape(NUM_DRAWS_FIRST, NUM_KINDS)
+    draws = jnp.where(expanded & ~winning_draws(root), drawn, values[AT_REST])
     unseen = root.observation.unseen.astype(jnp.float32)
     chance = unseen / jnp.maximum(jnp.sum(unseen), np.float32(1))
     means = jnp.sum(chance[None] * draws, axis=-1)
@@ -136,19 +152,8 @@ def action_values(
     win = completion.at_root(root.observation, root.tiles, solver.settings.rules)
     # The tree knows nothing of declared hands: whoever may declare itself ready does.
     calls = jnp.stack([means[1], win, passing, passing + 1])
-    value = jnp.concatenate([values[0], kongs, best[:NUM_DISCARDS_FIRST], calls])
+    value = jnp.concatenate([values[0], kongs, best, calls])
     return jnp.where(root.legal, value, NEVER)
-
-
-def winning_draws(root: Root) -> Array:
-    """Marks the draws that come first and win: bool[NUM_TASKS], like the tasks."""
-
-    def waits(way: Array) -> Array:
-        return packed.kinds_to_bools(hands.waits(_at_rest(root, way).hand))
-
-    wins = jax.vmap(waits)(jnp.asarray(_WAYS)) & draw_ways(root)[:, None] & ~root.locked
-    wins &= root.observation.unseen[None] > 0
-    return jnp.concatenate([jnp.zeros(NUM_DISCARDS_FIRST, bool), wins.reshape(-1)])
 
 
 def _at_rest(root: Root, way: Array) -> Own:
@@ -176,9 +181,3 @@ def _at_rest(root: Root, way: Array) -> Own:
 def _one(kind: Array) -> Array:
     """Makes a hand of one tile: uint32[S]."""
     return packed.in_suit(packed.suit_of(kind), packed.tile(kind))
-
-
-def positions(tasks: Task) -> Position:
-    """Describes tasks to a value function, leading axis N."""
-    own = tasks.tiles
-    return Position(own.hand, own.chows, own.sets, own.num_melds, tasks.draws)

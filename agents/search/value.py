@@ -1,6 +1,6 @@
 """What values a position of the tree: the protocol, and what every value function shares.
 
-N = positions of one decision, T = 34 kinds, S = 4 suits.
+N = positions of one decision, T = 34 kinds, S = 4 suits, D = 595 unordered pairs of draws.
 
 A position is a hand that must discard: 17 - 3M concealed tiles and M melds. Everything else stays
 as the player sees it at the root, except the turn: `draws` says how many tiles the player has
@@ -34,6 +34,28 @@ class Position(NamedTuple):
     draws: Array  # int32[N]     own draws since the root
 
 
+class AfterDraws(NamedTuple):
+    """What a value function can do faster for all draws of a hand at once.
+
+    The tree grows hands from *rests*, hands that have yet to draw: N of them, each with its own
+    decision's context, so `contexts` and `rests` have leading axis N and the results have it last,
+    which is how vectors fill. `rests.draws` counts the draws of the grown hand. Entries of tiles
+    that cannot come, fifth copies among them, may hold anything finite.
+
+    `one(params, contexts, rests) -> float32[T, N]`: max_a Q of each rest with each tile more.
+    `two(params, contexts, rests) -> float32[D, N]`: likewise with two tiles more, the pairs
+    `mjx.draws.FIRST` and `SECOND`.
+    `back(params, contexts, rests) -> float32[T, N]`, or None. Where it is given, discards can be
+    ordered without their Q: `one` then also takes rests a tile shorter and says what a discard
+    left, the larger the better, and `back` says so of the rest itself, the tile drawn having been
+    thrown away again. Otherwise the tree asks for `q_values` of the inner nodes.
+    """
+
+    one: Callable[[Params, Context, Position], Array]
+    two: Callable[[Params, Context, Position], Array]
+    back: Callable[[Params, Context, Position], Array] | None = None
+
+
 class ValueFunction(NamedTuple):
     """A way to value discards, in points to the player.
 
@@ -46,11 +68,14 @@ class ValueFunction(NamedTuple):
     `best(params, context, positions) -> float32[N]` is for those who can tell
     `max_a Q(position, a)` over the kinds held more cheaply than by all the Q values; None for the
     rest. The search then calls it at the leaves, where nothing else is asked for.
+
+    `after_draws` is for those who can value many leaves together faster than one by one.
     """
 
     prepare: Callable[[Params, Observation], Context]
     q_values: Callable[[Params, Context, Position], Array]
     best: Callable[[Params, Context, Position], Array] | None = None
+    after_draws: AfterDraws | None = None
 
 
 def masked_q(value: ValueFunction, params: Params, context: Context, positions: Position) -> Array:
