@@ -83,7 +83,9 @@ def row(case: Case, seen: mjx.Observation, seconds: float) -> Row:
     if case.merge:
         shape["merge"] = True
     settings = Settings(**shape)
-    seen = jax.tree.map(lambda leaf: leaf[: case.batch], seen)
+    total = seen.pending.shape[0]
+    taken = (2 * np.arange(case.batch) + 1) * total // (2 * case.batch)  # early turns and late
+    seen = jax.tree.map(lambda leaf: leaf[taken], seen)
 
     def decide(params: Any, seen: mjx.Observation) -> Array:
         solver = Solver(settings, value, None, params)

@@ -11,7 +11,7 @@ import numpy as np
 from flax import struct
 
 from agents import options
-from mjx import distance, packed, tiles
+from mjx import distance, draws, packed, tiles
 from mjx.observe import Observation, tiles_in_melds
 from mjx.stage import stage
 from mjx.state import NUM_SEATS
@@ -182,7 +182,7 @@ def hand_of(
     )
 
 
-_PAIRED = np.int32(1 << 10)  # more than there are tiles
+_PAIRED = np.int32(1 << 8)  # more than there are tiles; sums of weights fit 16 bits
 
 
 def whole_of(hand: Array, num_melds: Array, unseen: Array, held: Array) -> Whole:
@@ -193,12 +193,35 @@ def whole_of(hand: Array, num_melds: Array, unseen: Array, held: Array) -> Whole
       num_melds: int[].
       unseen, held: int[T] unseen and concealed tiles when the table was seen.
     """
-    counts = packed.to_counts(hand).astype(jnp.int32)
-    drawn = jnp.maximum(counts - held.astype(jnp.int32), 0)
-    left = jnp.maximum(unseen.astype(jnp.int32) - drawn, 0)
-    weights = left * jnp.where(counts >= 2, _PAIRED + 1, 1)
+    weights = _weights(packed.to_counts(hand).astype(jnp.int32), unseen, held)
     deficiency, both = stage(distance.count_accepting, hand, num_melds, weights)
     return Whole(deficiency, both % _PAIRED, both // _PAIRED)
+
+
+def whole_after(
+    num_draws: int, rests: Array, num_melds: Array, unseen: Array, held: Array
+) -> Whole:
+    """Counts what rests lack and accept after one or two draws: int32[T,N], or [D,N] by pairs.
+
+    Args:
+      num_draws: 1, or 2 for the pairs `mjx.draws.FIRST` and `SECOND`.
+      rests: uint32[N,S].
+      num_melds: int[N].
+      unseen, held: int[N,T] unseen and concealed tiles when the table was seen.
+    """
+    counts = packed.to_counts(rests).astype(jnp.int32)
+    weights = [_weights(counts + drawn, unseen, held) for drawn in range(num_draws + 1)]
+    grow = draws.one if num_draws == 1 else draws.two
+    grown = grow(rests, num_melds, jnp.stack(weights).astype(jnp.uint16).swapaxes(1, 2))
+    both = grown.accepted.astype(jnp.int32)
+    return Whole(grown.deficiency, both % _PAIRED, both // _PAIRED)
+
+
+def _weights(counts: Array, unseen: Array, held: Array) -> Array:
+    """Weighs kinds by their copies to come, `_PAIRED` more each if held twice: int32[..., T]."""
+    drawn = jnp.maximum(counts - held.astype(jnp.int32), 0)
+    left = jnp.maximum(unseen.astype(jnp.int32) - drawn, 0)
+    return left * jnp.where(counts >= 2, _PAIRED + 1, 1)
 
 
 def legal_discards(view: View) -> Array:

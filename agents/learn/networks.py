@@ -1,8 +1,8 @@
 """The Q networks, behind plain functions of parameters; only here and in `state_value` is Flax.
 
-T = 34 kinds, N = rests. `table` holds what does not depend on the own hand and is computed once a
-decision; `values` is computed for every position of a search, or only where it branches by
-networks that can value the leaves more cheaply.
+T = 34 kinds, N = rests, D = pairs of draws. `table` holds what does not depend on the own hand and
+is computed once a decision; `values` is computed for every position of a search, or only where it
+branches by networks that can value the leaves more cheaply.
 """
 
 from collections.abc import Callable
@@ -170,7 +170,7 @@ class TwoPart(nn.Module):
         return self.state.after_one_draw(shared[0], rests, whole)
 
     def after_two_draws(self, shared: tuple[Shared, Array], rests: Rest, whole: Whole) -> Array:
-        """Returns V after any two draws: float32[T, T, N]."""
+        """Returns V after two draws: float32[D, N]."""
         return self.state.after_two_draws(shared[0], rests, whole)
 
 

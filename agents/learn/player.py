@@ -7,7 +7,6 @@ layer there costs 34 times what it costs in the own turn. B = decisions, N = pos
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -18,20 +17,18 @@ from agents.learn.config import SearchConfig
 from agents.learn.features import Hand, Table, Whole
 from agents.learn.networks import Leaves, QNetwork
 from agents.learn.selfplay import POINTS, Decide, Decision
-from agents.learn.state_value import PAIRS, PLACES, Rest
+from agents.learn.state_value import Rest
 from agents.policy import Policy
 from agents.search import expectimax
 from agents.search.tree import Settings, Solver
-from agents.search.value import Position, ValueFunction
+from agents.search.value import AfterDraws, Position, ValueFunction
 from mjx import packed
 from mjx import state as st
 from mjx.observe import Observation, tiles_in_melds
 from mjx.rules import DEFAULT, Rules
-from mjx.tiles import NUM_COPIES, NUM_KINDS
 
 Array = jax.Array
 Params = Any
-AfterDraws = Callable[[Params, "Context", Position], Array]
 
 
 class Context(NamedTuple):
@@ -89,47 +86,29 @@ def value_function(network: QNetwork) -> ValueFunction:
         value = jax.vmap(leaves.of_hand, (None, None, 0))(params, context.shared, hands)
         return POINTS * value
 
-    return ValueFunction(prepare, q_values, best)
+    return ValueFunction(prepare, q_values, best, _after_draws(leaves))
 
 
-def after_draws(leaves: Leaves) -> tuple[AfterDraws, AfterDraws]:
-    """Makes the functions that value rests after one draw and after any two, in points.
+def _after_draws(leaves: Leaves) -> AfterDraws:
+    """Makes the functions that value all draws of many rests at once."""
 
-    `after_one_draw(params, contexts, rests) -> float32[T, N]` takes rests of 16 - 3M tiles,
-    `after_two_draws(params, contexts, rests) -> float32[T, T, N]` rests of 15 - 3M; the latter is
-    symmetric. Contexts and rests have a leading axis N; the rests' `draws` are those of the leaf.
-    Draws of a fifth copy are worth something finite.
-    """
+    def whole(num_draws: int, contexts: Context, rests: Position) -> Whole:
+        seen = (contexts.table.unseen, contexts.held)
+        return features.whole_after(num_draws, rests.hand, rests.num_melds, *seen)
 
-    def one_draw(params: Params, contexts: Context, rests: Position) -> Array:
-        whole = _whole_after(contexts, rests, jnp.arange(NUM_KINDS, dtype=jnp.int32))
+    def one(params: Params, contexts: Context, rests: Position) -> Array:
+        rest = _rest(contexts, rests)
         return POINTS * leaves.after_one_draw(
-            params, contexts.shared, _rest(contexts, rests), whole
+            params, contexts.shared, rest, whole(1, contexts, rests)
         )
 
-    def two_draws(params: Params, contexts: Context, rests: Position) -> Array:
-        first, second = jnp.divmod(jnp.asarray(PAIRS.reshape(-1)), NUM_KINDS)
-        whole = _whole_after(contexts, rests, first, second)
-        grid = jax.tree.map(lambda x: x[jnp.asarray(PLACES)], whole)
+    def two(params: Params, contexts: Context, rests: Position) -> Array:
+        rest = _rest(contexts, rests)
         return POINTS * leaves.after_two_draws(
-            params, contexts.shared, _rest(contexts, rests), grid
+            params, contexts.shared, rest, whole(2, contexts, rests)
         )
 
-    return one_draw, two_draws
-
-
-def _whole_after(contexts: Context, rests: Position, *draws: Array) -> Whole:
-    """Counts what rests lack and accept after draws, int32[X] each: int32[X,N]."""
-
-    def one(context: Context, rest: Position, *kinds: Array) -> Whole:
-        hand = rest.hand
-        for kind in kinds:
-            word = packed.in_suit(packed.suit_of(kind), packed.tile(kind))
-            hand += jnp.where(packed.to_counts(hand)[kind] < NUM_COPIES, word, jnp.uint32(0))
-        return features.whole_of(hand, rest.num_melds, context.table.unseen, context.held)
-
-    by_draw = jax.vmap(one, (None, None, *(0 for _ in draws)))
-    return jax.vmap(by_draw, (0, 0, *(None for _ in draws)), out_axes=-1)(contexts, rests, *draws)
+    return AfterDraws(one, two)
 
 
 def _rest(context: Context, position: Position) -> Rest:

@@ -8,8 +8,8 @@ from the hand tables.
     V = out(relu(hidden(relu(x))))
 
 The table's share and each tile's worth beside it are computed once a decision. T = 34 kinds,
-W = width of the first layer, H of the second, N = rests; X = T * N. Arrays that a leaf goes through
-are [W, ..., N], which is how vectors fill.
+W = width of the first layer, H of the second, N = rests, D = 595 pairs of draws, X = hands.
+Arrays that a leaf goes through are [W, ..., N], which is how vectors fill.
 """
 
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from flax import struct
 
 from agents.learn import features
 from agents.learn.features import NUM_KINDS, Hand, Table, Whole
+from mjx import draws
 
 Array = jax.Array
 
@@ -29,17 +30,8 @@ _LEVELS = 4  # copies of a kind: each adds a row of its own
 _FAR = 7  # deficiencies told apart: 0 to 6, and more
 _NUM_WHOLE = 16
 
-# Unordered pairs of draws, each once: t and t + s around the circle of 34, s = 0 to 17 (at 17
-# each pair stands twice).
-_STEPS = NUM_KINDS // 2 + 1
-_T = np.arange(NUM_KINDS, dtype=np.int32)
-PAIRS = _T[None] * NUM_KINDS + (_T[None] + np.arange(_STEPS, dtype=np.int32)[:, None]) % NUM_KINDS
-_AHEAD = (_T[None] - _T[:, None]) % NUM_KINDS  # from the first draw to the second
-PLACES = np.where(
-    _AHEAD < _STEPS,
-    _AHEAD * NUM_KINDS + _T[:, None],
-    (NUM_KINDS - _AHEAD) * NUM_KINDS + _T[None],
-)
+_STEPS = 17  # the pairs of two draws are valued in so many blocks, which stay in the cache
+_PAIRS = np.stack([draws.FIRST, draws.SECOND]).astype(np.int32).reshape(2, _STEPS, -1)
 
 
 def head_flops(width: int) -> int:
@@ -130,27 +122,23 @@ class StateValue(nn.Module):
         Args:
           shared: leading axis N.
           rests: leading axis N.
-          whole: of the hands after both draws, int[T,T,N], symmetric in the draws.
+          whole: of the hands after both draws, int[D,N]: `mjx.draws.FIRST` and `SECOND`.
 
         Returns:
-          float32[T, T, N], symmetric in the draws.
+          float32[D, N].
         """
         x = self._first(shared, rests).T[:, None]
         once, twice = self._draws(shared, rests.counts)
-        around = jnp.concatenate([once, once[:, : _STEPS - 1]], axis=1)
-        flat = jax.tree.map(lambda grid: grid.reshape(NUM_KINDS**2, -1), whole)
+        blocks = jax.tree.map(lambda grid: grid.reshape(_STEPS, -1), whole)
 
-        def one_step(carry: None, step: tuple[Array, Array]) -> tuple[None, Array]:
-            # Blocks of a step stay in the cache, all at once would not.
-            ahead, pairs = step
-            second = jax.lax.dynamic_slice_in_dim(around, ahead, NUM_KINDS, axis=1)
-            drawn = jnp.where(ahead == 0, twice, once + second)
-            rows = jnp.stack(_rows(jax.tree.map(lambda grid: grid[pairs].reshape(-1), flat)))
-            return carry, self._head((x + drawn).reshape(x.shape[0], -1), rows)
+        def one_step(carry: None, step: tuple[Array, Array, Whole]) -> tuple[None, Array]:
+            first, second, whole = step
+            same = (first == second)[None, :, None]
+            drawn = jnp.where(same, twice[:, first], once[:, first] + once[:, second])
+            return carry, self._head((x + drawn).reshape(x.shape[0], -1), jnp.stack(_rows(whole)))
 
-        steps = (jnp.arange(_STEPS, dtype=jnp.int32), jnp.asarray(PAIRS))
-        values = jax.lax.scan(one_step, None, steps)[1]
-        return values.reshape(_STEPS * NUM_KINDS, -1)[jnp.asarray(PLACES)]
+        steps = (jnp.asarray(_PAIRS[0]), jnp.asarray(_PAIRS[1]), blocks)
+        return jax.lax.scan(one_step, None, steps)[1].reshape(draws.NUM_PAIRS, -1)
 
     def _first(self, shared: Shared, rest: Rest) -> Array:
         """Adds up the first layer without `Whole`: float32[..., W]."""

@@ -9,7 +9,7 @@ import pytest
 from agents.learn import dqn, features, networks, player
 from agents.learn.config import NetworkConfig
 from agents.search.value import Position, leaf_values
-from mjx import packed
+from mjx import draws, packed
 from mjx import state as st
 from mjx.observe import observe
 from mjx.step import init
@@ -92,16 +92,16 @@ def test_leaves_are_the_best_q(made, decisions):
     # A wind more makes rests of one discard; its leaves are valued for two draws all the same.
     one_short = two_short._replace(hand=packed.from_counts(counts + np.eye(34, dtype=int)[30]))
     value, eye = player.value_function(network), np.eye(34, dtype=int)
-    pairs = counts[:, None, None] + eye[:, None] + eye
-    leaves = np.concatenate([pairs.reshape(NUM, -1, 34), pairs[:, 30]], axis=1)
+    two_drawn = counts[:, None] + eye[draws.FIRST] + eye[draws.SECOND]
+    leaves = np.concatenate([two_drawn, counts[:, None] + eye + eye[30]], axis=1)
     comes = (leaves <= 4).all(axis=-1)
     assert not comes[0].all() and not comes[1].all() and comes.mean() > 0.9
 
     @jax.jit
     def all_ways(params, observations, one_short, two_short, leaves):
         contexts = jax.vmap(value.prepare, (None, 0))(params, observations)
-        one_draw, two_draws = player.after_draws(network.leaves)
-        grids = one_draw(params, contexts, one_short), two_draws(params, contexts, two_short)
+        after = value.after_draws
+        grids = after.one(params, contexts, one_short), after.two(params, contexts, two_short)
 
         def one(context, rest, leaves):
             wide = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(leaves), *x.shape)), rest)
@@ -113,9 +113,8 @@ def test_leaves_are_the_best_q(made, decisions):
 
     found = all_ways(params, observations, one_short, two_short, leaves)
     one, two, best, by_q = map(np.asarray, found)
-    assert one.shape == (34, NUM) and two.shape == (34, 34, NUM)
-    np.testing.assert_array_equal(two, two.swapaxes(0, 1))
-    grid = np.concatenate([two.reshape(-1, NUM), one]).T
+    assert one.shape == (34, NUM) and two.shape == (draws.NUM_PAIRS, NUM)
+    grid = np.concatenate([two, one]).T
     assert np.isfinite(grid).all()
     scale = np.abs(best[comes]).mean()
     assert scale > 10 and best[comes].std() > 10  # points
