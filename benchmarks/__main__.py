@@ -31,13 +31,15 @@ def main() -> int:
     players.add_argument("--batches", type=int, nargs=1, default=[4096])
     second = names.add_parser("doudizhu", help="games a second of Dou Dizhu, on all cores")
     second.add_argument("--batches", type=int, nargs="+", default=[256, 1024, 4096])
-    for each in (simulator, players, second):
+    searches = names.add_parser("search", help="decisions a second of the search, on all cores")
+    searches.add_argument("--names", nargs="+", help="rows; all without it")
+    for each in (simulator, players, second, searches):
         each.add_argument("--seconds", type=float, default=3.0, help="time a row is measured for")
         each.add_argument("--json", type=Path, help="where to write the rows")
     args = parser.parse_args()
     if args.json and not args.json.resolve().parent.is_dir():
         parser.error(f"--json: there is no folder {args.json.resolve().parent}")
-    if min(args.batches) < 1 or args.seconds <= 0:
+    if min(getattr(args, "batches", [1])) < 1 or args.seconds <= 0:
         parser.error("--batches are 1 or more, --seconds more than 0")
     try:
         for text in getattr(args, "tables", ()):
@@ -59,6 +61,11 @@ def _measure(args: argparse.Namespace) -> Iterator[dict]:
         from benchmarks import players
 
         yield from players.rows(args.players, args.batches[0], args.seconds)
+        return
+    if args.name == "search":
+        from benchmarks import search
+
+        yield from search.rows(args.names or search.NAMES, args.seconds)
         return
     if args.name == "doudizhu":
         from benchmarks import doudizhu

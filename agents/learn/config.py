@@ -28,9 +28,10 @@ class ConfigError(ValueError):
 class NetworkConfig:
     """The Q network."""
 
-    kind: Literal["small", "resnet"] = "small"
-    width: int = 32  # of the small network's hidden layers; the ResNet's are fixed
-    context: int = 32  # values that sum up the table for every tile, small network only
+    kind: Literal["small", "two_part", "resnet"] = "small"
+    width: int = 32  # of the hidden layers; the ResNet's are fixed
+    context: int = 32  # values that sum up the table for every tile, not in the ResNet
+    dtype: Literal["float32", "bfloat16"] = "float32"  # of products; parameters stay float32
 
     def __post_init__(self) -> None:
         """Refuses impossible sizes."""

@@ -11,8 +11,9 @@ import numpy as np
 from flax import struct
 
 from agents import options
-from mjx import distance, packed, tiles
+from mjx import distance, draws, packed, tiles
 from mjx.observe import Observation, tiles_in_melds
+from mjx.stage import stage
 from mjx.state import NUM_SEATS
 
 Array = jax.Array
@@ -39,6 +40,14 @@ class Table(struct.PyTreeNode):
     streak: Array  # int8[]  at most 127
 
 
+class Whole(struct.PyTreeNode):
+    """What a hand that must discard lacks: integers of any one shape."""
+
+    deficiency: Array
+    accepted: Array  # unseen tiles that would lower it, were the right discard to follow
+    paired: Array  # those of them of which the hand holds two or more: a pong may claim them
+
+
 class Hand(struct.PyTreeNode):
     """One's own hand before a discard, and what each discard would leave."""
 
@@ -47,6 +56,7 @@ class Hand(struct.PyTreeNode):
     num_melds: Array  # int8[]
     missing: Array  # int8[T]   deficiency after the discard, FAR where not held
     accepting: Array  # int8[T]   unseen tiles that would lower it then, at most 127
+    whole: Whole  # before the discard
     turn: Array  # int8[]    own discards so far
     drawable: Array  # int8[]    tiles that may still be drawn
     locked: Array  # bool[]    過水: may not win for now
@@ -69,6 +79,7 @@ def view_of(observation: Observation) -> View:
             counts=observation.hand,
             melds=table.melds[0],
             num_melds=table.num_melds[0],
+            held=observation.hand,
             turn=turn_of(observation),
             drawable=observation.drawable,
             locked=observation.locked,
@@ -104,6 +115,7 @@ def blank_view() -> View:
             num_melds=zeros(),
             missing=zeros(NUM_KINDS),
             accepting=zeros(NUM_KINDS),
+            whole=Whole(zeros(), zeros(), zeros()),
             turn=zeros(),
             drawable=zeros(),
             locked=jnp.bool_(False),
@@ -132,6 +144,7 @@ def hand_of(
     counts: Array,
     melds: Array,
     num_melds: Array,
+    held: Array,
     turn: Array,
     drawable: Array,
     locked: Array,
@@ -141,13 +154,15 @@ def hand_of(
     Args:
       table: whose `unseen` counts the accepting tiles.
       counts, melds: int[T].
+      held: int[T] concealed tiles when the table was seen; those beyond have been drawn since.
       num_melds, turn, drawable: int[].
       locked: bool[].
 
     Returns:
       The hand.
     """
-    after = distance.after_discards(packed.from_counts(counts), num_melds)
+    hand = packed.from_counts(counts)
+    after = distance.after_discards(hand, num_melds)
     unseen = table.unseen.astype(jnp.int32)
     accepting = jnp.sum(jnp.where(after.accepting, unseen[None], 0), axis=-1)
     small = jnp.int8
@@ -157,10 +172,56 @@ def hand_of(
         num_melds=num_melds.astype(small),
         missing=jnp.minimum(after.deficiency, FAR).astype(small),
         accepting=jnp.minimum(accepting, 127).astype(small),
+        whole=jax.tree.map(
+            lambda x: jnp.minimum(x, 127).astype(small),
+            whole_of(hand, num_melds, table.unseen, held),
+        ),
         turn=turn.astype(small),
         drawable=drawable.astype(small),
         locked=locked,
     )
+
+
+_PAIRED = np.int32(1 << 8)  # more than there are tiles; sums of weights fit 16 bits
+
+
+def whole_of(hand: Array, num_melds: Array, unseen: Array, held: Array) -> Whole:
+    """Counts what one hand of 17 - 3M tiles lacks and accepts: int32[] each.
+
+    Args:
+      hand: uint32[S].
+      num_melds: int[].
+      unseen, held: int[T] unseen and concealed tiles when the table was seen.
+    """
+    weights = _weights(packed.to_counts(hand).astype(jnp.int32), unseen, held)
+    deficiency, both = stage(distance.count_accepting, hand, num_melds, weights)
+    return Whole(deficiency, both % _PAIRED, both // _PAIRED)
+
+
+def whole_after(
+    num_draws: int, rests: Array, num_melds: Array, unseen: Array, held: Array
+) -> Whole:
+    """Counts what rests lack and accept after one or two draws: int32[T,N], or [D,N] by pairs.
+
+    Args:
+      num_draws: 1, or 2 for the pairs `mjx.draws.FIRST` and `SECOND`.
+      rests: uint32[N,S].
+      num_melds: int[N].
+      unseen, held: int[N,T] unseen and concealed tiles when the table was seen.
+    """
+    counts = packed.to_counts(rests).astype(jnp.int32)
+    weights = [_weights(counts + drawn, unseen, held) for drawn in range(num_draws + 1)]
+    grow = draws.one if num_draws == 1 else draws.two
+    grown = grow(rests, num_melds, jnp.stack(weights).astype(jnp.uint16).swapaxes(1, 2))
+    both = grown.accepted.astype(jnp.int32)
+    return Whole(grown.deficiency, both % _PAIRED, both // _PAIRED)
+
+
+def _weights(counts: Array, unseen: Array, held: Array) -> Array:
+    """Weighs kinds by their copies to come, `_PAIRED` more each if held twice: int32[..., T]."""
+    drawn = jnp.maximum(counts - held.astype(jnp.int32), 0)
+    left = jnp.maximum(unseen.astype(jnp.int32) - drawn, 0)
+    return left * jnp.where(counts >= 2, _PAIRED + 1, 1)
 
 
 def legal_discards(view: View) -> Array:

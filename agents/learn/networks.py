@@ -1,7 +1,8 @@
-"""The Q networks, behind `init`, `table` and `values`; the only module that knows Flax.
+"""The Q networks, behind plain functions of parameters; only here and in `state_value` is Flax.
 
-T = 34 kinds. `table` holds what does not depend on the own hand and is computed once a decision;
-`values` is computed for every leaf of a search.
+T = 34 kinds, N = rests, D = pairs of draws. `table` holds what does not depend on the own hand and
+is computed once a decision; `values` is computed for every position of a search, or only where it
+branches by networks that can value the leaves more cheaply.
 """
 
 from collections.abc import Callable
@@ -10,13 +11,30 @@ from typing import Any, NamedTuple
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from agents.learn import features
+from agents.learn import features, state_value
 from agents.learn.config import NetworkConfig
-from agents.learn.features import Hand, Table, View
+from agents.learn.features import Hand, Table, View, Whole
+from agents.learn.state_value import Rest, Shared, StateValue
 
 Array = jax.Array
 Params = Any
+
+_GROUP = 8  # channels that the ResNet normalises together
+
+
+class Leaves(NamedTuple):
+    """V = max_a Q over the kinds held, in thousands of points, without any Q.
+
+    `of_hand(params, shared, hand) -> float32[]`, `shared` being the table's part. For rests, of
+    16 - 3M or 15 - 3M tiles, and what is drawn to them, see `StateValue`: leading axis N for both
+    `shared` and `rests`.
+    """
+
+    of_hand: Callable[[Params, Any, Hand], Array]
+    after_one_draw: Callable[[Params, Any, Rest, Whole], Array]
+    after_two_draws: Callable[[Params, Any, Rest, Whole], Array]
 
 
 class QNetwork(NamedTuple):
@@ -25,6 +43,8 @@ class QNetwork(NamedTuple):
     init: Callable[[Array], Params]  # key -> params
     table: Callable[[Params, Table], Any]  # the part that all leaves of a search share
     values: Callable[[Params, Any, Hand], Array]  # (params, table's part, hand) -> float32[T]
+    leaves: Leaves | None = None  # for networks that have a V
+    block: int | None = None  # hands valued at once on the CPU, so that layers stay in its cache
 
     def apply(self, params: Params, view: View) -> Array:
         """Returns Q of each kind as a discard, float32[T], held or not."""
@@ -33,21 +53,45 @@ class QNetwork(NamedTuple):
 
 def make(config: NetworkConfig) -> QNetwork:
     """Makes the network that a config describes."""
+    dtype = jnp.dtype(config.dtype)
+    leaves, block = None, None
     if config.kind == "small":
-        module: nn.Module = PerTile(width=config.width, context=config.context)
+        module: nn.Module = PerTile(config.width, config.context, dtype)
+    elif config.kind == "two_part":
+        module = TwoPart(config.width, config.context, dtype)
+        leaves = Leaves(*(_method(module, name) for name in Leaves._fields))
     else:
-        module = ResNet()
+        module, block = ResNet(dtype), 64
 
     def init(key: Array) -> Params:
         return module.init(key, features.blank_view())
 
-    def table(params: Params, table: Table) -> Any:
-        return module.apply(params, table, method="table")
+    return QNetwork(init, _method(module, "table"), _method(module, "values"), leaves, block)
 
-    def values(params: Params, shared: Any, hand: Hand) -> Array:
-        return jnp.asarray(module.apply(params, shared, hand, method="values"))
 
-    return QNetwork(init, table, values)
+def _method(module: nn.Module, name: str) -> Callable:
+    """Makes a method of a module a function of its parameters."""
+
+    def call(params: Params, *args: Any) -> Any:
+        return module.apply(params, *args, method=name)
+
+    return call
+
+
+def leaf_flops(config: NetworkConfig) -> int:
+    """Counts the multiplications and additions of products and convolutions for one leaf."""
+    width = config.width
+    if config.kind == "two_part":
+        return state_value.head_flops(width)
+    if config.kind == "small":
+        return 2 * features.NUM_KINDS * width * (20 + width + 1) + 2 * 9 * width
+    flops = 2 * 9 * features.PLANE**2 * 16 + 2 * 64 * features.NUM_KINDS
+    before = 16
+    for channels, side in ((16, 19), (32, 10), (64, 5)):
+        flops += 2 * side**2 * channels * 9 * (before + 5 * channels)
+        flops += 2 * side**2 * channels * before * (before != channels)
+        before = channels
+    return flops
 
 
 class PerTile(nn.Module):
@@ -55,27 +99,28 @@ class PerTile(nn.Module):
 
     width: int
     context: int
+    dtype: jnp.dtype = jnp.dtype("float32")
 
     def setup(self) -> None:
         """Declares the layers."""
-        self.trunk = nn.Dense(self.context)
-        self.from_trunk = nn.Dense(self.width, use_bias=False)
-        self.from_table = nn.Dense(self.width, use_bias=False)
-        self.from_hand = nn.Dense(self.width, use_bias=False)
-        self.from_scalars = nn.Dense(self.width, use_bias=False)
-        self.of_kind = nn.Embed(features.NUM_KINDS, self.width)
-        self.hidden = nn.Dense(self.width)
-        self.out = nn.Dense(1)
+        self.trunk = nn.Dense(self.context, dtype=self.dtype)
+        self.from_trunk = nn.Dense(self.width, use_bias=False, dtype=self.dtype)
+        self.from_table = nn.Dense(self.width, use_bias=False, dtype=self.dtype)
+        self.from_hand = nn.Dense(self.width, use_bias=False, dtype=self.dtype)
+        self.from_scalars = nn.Dense(self.width, use_bias=False, dtype=self.dtype)
+        self.of_kind = nn.Embed(features.NUM_KINDS, self.width, dtype=self.dtype)
+        self.hidden = nn.Dense(self.width, dtype=self.dtype)
+        self.out = nn.Dense(1, dtype=self.dtype)
 
     def __call__(self, view: View) -> Array:
         """Returns Q of each discard: float32[T]."""
         return self.values(self.table(view.table), view.hand)
 
     def table(self, table: Table) -> Array:
-        """Returns the table's share of the first layer: float32[T, width]."""
+        """Returns the table's share of the first layer: `dtype`[T, width]."""
         trunk = nn.relu(self.trunk(features.table_scalars(table)))
         per_tile = self.from_table(features.table_per_tile(table).T)
-        return per_tile + self.from_trunk(trunk)[None] + self.of_kind.embedding
+        return per_tile + self.from_trunk(trunk)[None] + self.of_kind(np.arange(features.NUM_KINDS))
 
     def values(self, shared: Array, hand: Hand) -> Array:
         """Adds the hand's share and runs the head: float32[T]."""
@@ -83,7 +128,50 @@ class PerTile(nn.Module):
         whole = self.from_scalars(features.hand_scalars(hand))
         x = nn.relu(shared + per_tile + whole[None])
         x = nn.relu(self.hidden(x))
-        return self.out(x)[:, 0]
+        return self.out(x)[:, 0].astype(jnp.float32)
+
+
+class TwoPart(nn.Module):
+    """Q(h, a) = V(h) + A(h, a) - max_b A(h, b) over the kinds held, so max_a Q(h, a) is V(h).
+
+    Wang et al., Dueling Network Architectures for Deep Reinforcement Learning, 2016, equation 8.
+    A leaf of a search needs V alone, which is small and adds up over tiles; A is a `PerTile`.
+    """
+
+    width: int
+    context: int
+    dtype: jnp.dtype = jnp.dtype("float32")
+
+    def setup(self) -> None:
+        """Declares the two networks."""
+        self.state = StateValue(self.width, self.context, self.dtype)
+        self.advantage = PerTile(self.width, self.context, self.dtype)
+
+    def __call__(self, view: View) -> Array:
+        """Returns Q of each discard: float32[T]."""
+        return self.values(self.table(view.table), view.hand)
+
+    def table(self, table: Table) -> tuple[Shared, Array]:
+        """Returns both networks' shares of the table."""
+        return self.state.table(table), self.advantage.table(table)
+
+    def values(self, shared: tuple[Shared, Array], hand: Hand) -> Array:
+        """Adds up both networks: float32[T]."""
+        advantage = self.advantage.values(shared[1], hand)
+        best = jnp.max(jnp.where(hand.counts > 0, advantage, jnp.min(advantage)))
+        return self.of_hand(shared, hand) + (advantage - best)
+
+    def of_hand(self, shared: tuple[Shared, Array], hand: Hand) -> Array:
+        """Returns V: float32[]."""
+        return self.state(shared[0], hand)
+
+    def after_one_draw(self, shared: tuple[Shared, Array], rests: Rest, whole: Whole) -> Array:
+        """Returns V after each draw: float32[T, N]."""
+        return self.state.after_one_draw(shared[0], rests, whole)
+
+    def after_two_draws(self, shared: tuple[Shared, Array], rests: Rest, whole: Whole) -> Array:
+        """Returns V after two draws: float32[D, N]."""
+        return self.state.after_two_draws(shared[0], rests, whole)
 
 
 class ResNet(nn.Module):
@@ -93,16 +181,18 @@ class ResNet(nn.Module):
     averages, so that a value never depends on the batch it is computed in.
     """
 
+    dtype: jnp.dtype = jnp.dtype("float32")
+
     def setup(self) -> None:
         """Declares the layers."""
-        self.stem = nn.Conv(16, (3, 3), use_bias=False)
-        self.stem_norm = nn.GroupNorm(num_groups=None, group_size=8)
+        self.stem = nn.Conv(16, (3, 3), use_bias=False, dtype=self.dtype)
+        self.stem_norm = GroupNorm()
         self.blocks = [
-            Block(width, stride=2 if width > 16 and i == 0 else 1)
+            Block(width, 2 if width > 16 and i == 0 else 1, self.dtype)
             for width in (16, 32, 64)
             for i in range(3)
         ]
-        self.out = nn.Dense(features.NUM_KINDS)
+        self.out = nn.Dense(features.NUM_KINDS, dtype=self.dtype)
 
     def __call__(self, view: View) -> Array:
         """Returns Q of each discard: float32[T]."""
@@ -118,7 +208,7 @@ class ResNet(nn.Module):
         x = nn.relu(self.stem_norm(self.stem(x)))
         for block in self.blocks:
             x = block(x)
-        return self.out(jnp.mean(x, axis=(0, 1)))
+        return self.out(jnp.mean(x, axis=(0, 1))).astype(jnp.float32)
 
 
 class Block(nn.Module):
@@ -126,15 +216,43 @@ class Block(nn.Module):
 
     width: int
     stride: int
+    dtype: jnp.dtype
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
-        """Returns float32[rows, columns, width]."""
+        """Returns `dtype`[rows, columns, width]."""
         steps = (self.stride, self.stride)
-        y = nn.Conv(self.width, (3, 3), steps, use_bias=False)(x)
-        y = nn.relu(nn.GroupNorm(num_groups=None, group_size=8)(y))
-        y = nn.Conv(self.width, (3, 3), use_bias=False)(y)
-        y = nn.GroupNorm(num_groups=None, group_size=8)(y)
+        y = nn.Conv(self.width, (3, 3), steps, use_bias=False, dtype=self.dtype)(x)
+        y = nn.relu(GroupNorm()(y))
+        y = nn.Conv(self.width, (3, 3), use_bias=False, dtype=self.dtype)(y)
+        y = GroupNorm()(y)
         if x.shape != y.shape:
-            x = nn.Conv(self.width, (1, 1), steps, use_bias=False)(x)
+            x = nn.Conv(self.width, (1, 1), steps, use_bias=False, dtype=self.dtype)(x)
         return nn.relu(x + y)
+
+
+class GroupNorm(nn.Module):
+    """Normalises groups of eight channels of each row of the plane on its own.
+
+    Rows apart, so that what differs in some rows stays there but for the convolutions' reach.
+    Sums by channel come first and groups after: channels lie side by side and fill vectors, on
+    the CPU several times as fast as Flax's module, whose parameters these are.
+    """
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        """Returns x [rows, columns, channels] normalised, in its dtype."""
+        rows, columns, channels = x.shape
+        scale = self.param("scale", nn.initializers.ones_init(), (channels,))
+        bias = self.param("bias", nn.initializers.zeros_init(), (channels,))
+        wide = x.astype(jnp.float32)
+
+        def mean(values: Array) -> Array:
+            by_group = jnp.sum(values, axis=1).reshape(rows, -1, _GROUP)
+            return jnp.repeat(jnp.sum(by_group, axis=2) / np.float32(_GROUP * columns), _GROUP, 1)
+
+        middle = mean(wide)
+        spread = jnp.maximum(mean(jnp.square(wide)) - jnp.square(middle), 0)
+        factor = scale[None] * jax.lax.rsqrt(spread + np.float32(1e-6))
+        shift = bias[None] - middle * factor
+        return (wide * factor[:, None] + shift[:, None]).astype(x.dtype)

@@ -6,6 +6,7 @@ turn `depth` layers deep, and claims against passes `claim_depth` layers; a pass
 layer there costs 34 times what it costs in the own turn. B = decisions, N = positions, T = 34.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -13,13 +14,14 @@ import jax.numpy as jnp
 
 from agents.learn import features
 from agents.learn.config import SearchConfig
-from agents.learn.features import Table
-from agents.learn.networks import QNetwork
+from agents.learn.features import Hand, Table, Whole
+from agents.learn.networks import Leaves, QNetwork
 from agents.learn.selfplay import POINTS, Decide, Decision
+from agents.learn.state_value import Rest
 from agents.policy import Policy
 from agents.search import expectimax
 from agents.search.tree import Settings, Solver
-from agents.search.value import Position, ValueFunction
+from agents.search.value import AfterDraws, Position, ValueFunction
 from mjx import packed
 from mjx import state as st
 from mjx.observe import Observation, tiles_in_melds
@@ -34,6 +36,7 @@ class Context(NamedTuple):
 
     table: Table
     shared: Any  # the network's share of it
+    held: Array  # int8[T]  own concealed tiles at the root
     turn: Array  # int32[]  own discards so far
     drawable: Array  # int32[]
     locked: Array  # bool[]
@@ -51,34 +54,87 @@ def value_function(network: QNetwork) -> ValueFunction:
         return Context(
             table=table,
             shared=network.table(params, table),
+            held=observation.hand,
             turn=features.turn_of(observation),
             drawable=observation.drawable,
             locked=observation.locked,
         )
 
     def one(params: Params, context: Context, position: Position) -> Array:
-        sets = packed.to_counts(position.sets)
-        melds = tiles_in_melds(
-            packed.to_counts(position.chows),
-            sets == st.PONG,
-            sets == st.KONG,
-            sets == st.CONCEALED_KONG,
-        )
-        hand = features.hand_of(
-            context.table,
-            counts=packed.to_counts(position.hand),
-            melds=melds,
-            num_melds=position.num_melds,
-            turn=context.turn + position.draws,
-            drawable=jnp.maximum(context.drawable - st.NUM_SEATS * position.draws, 0),
-            locked=context.locked,
-        )
-        return POINTS * network.values(params, context.shared, hand)
+        return POINTS * network.values(params, context.shared, _hand(context, position))
 
     def q_values(params: Params, context: Context, positions: Position) -> Array:
-        return jax.vmap(one, in_axes=(None, None, 0))(params, context, positions)
+        number, block = positions.hand.shape[0], network.block
+        many = jax.vmap(functools.partial(one, params, context))
+        if block is None or number <= block or jax.default_backend() != "cpu":
+            return many(positions)
+        padding = -number % block
 
-    return ValueFunction(prepare, q_values)
+        def cut(x: Array) -> Array:
+            x = jnp.concatenate([x, jnp.zeros((padding, *x.shape[1:]), x.dtype)])
+            return x.reshape(-1, block, *x.shape[1:])
+
+        found = jax.lax.map(many, jax.tree.map(cut, positions))
+        return found.reshape(-1, found.shape[-1])[:number]
+
+    leaves = network.leaves
+    if leaves is None:
+        return ValueFunction(prepare, q_values)
+
+    def best(params: Params, context: Context, positions: Position) -> Array:
+        hands = jax.vmap(_hand, (None, 0))(context, positions)
+        value = jax.vmap(leaves.of_hand, (None, None, 0))(params, context.shared, hands)
+        return POINTS * value
+
+    return ValueFunction(prepare, q_values, best, _after_draws(leaves))
+
+
+def _after_draws(leaves: Leaves) -> AfterDraws:
+    """Makes the functions that value all draws of many rests at once."""
+
+    def whole(num_draws: int, contexts: Context, rests: Position) -> Whole:
+        seen = (contexts.table.unseen, contexts.held)
+        return features.whole_after(num_draws, rests.hand, rests.num_melds, *seen)
+
+    def one(params: Params, contexts: Context, rests: Position) -> Array:
+        rest = _rest(contexts, rests)
+        return POINTS * leaves.after_one_draw(
+            params, contexts.shared, rest, whole(1, contexts, rests)
+        )
+
+    def two(params: Params, contexts: Context, rests: Position) -> Array:
+        rest = _rest(contexts, rests)
+        return POINTS * leaves.after_two_draws(
+            params, contexts.shared, rest, whole(2, contexts, rests)
+        )
+
+    return AfterDraws(one, two)
+
+
+def _rest(context: Context, position: Position) -> Rest:
+    """Describes positions, or what is left of them: any leading axes, the same in both."""
+    sets = packed.to_counts(position.sets)
+    melds = tiles_in_melds(
+        packed.to_counts(position.chows),
+        sets == st.PONG,
+        sets == st.KONG,
+        sets == st.CONCEALED_KONG,
+    )
+    small = jnp.int8
+    return Rest(
+        counts=packed.to_counts(position.hand),
+        melds=melds,
+        num_melds=position.num_melds.astype(small),
+        turn=(context.turn + position.draws).astype(small),
+        drawable=jnp.maximum(context.drawable - st.NUM_SEATS * position.draws, 0).astype(small),
+        locked=context.locked,
+    )
+
+
+def _hand(context: Context, position: Position) -> Hand:
+    """Describes one position."""
+    rest = _rest(context, position)
+    return features.hand_of(context.table, held=context.held, **vars(rest))
 
 
 def decide_with(network: QNetwork, search: SearchConfig) -> Decide:

@@ -76,6 +76,8 @@ def test_the_hand_of_a_view(view):
                 accepting += nearer * (4 - counts[draw])
         assert int(view.hand.accepting[kind]) == accepting
     assert counts[nine] == counts[east] == 2
+    whole = view.hand.whole  # held twice, both could be claimed by a pong
+    assert (int(whole.deficiency), int(whole.accepted), int(whole.paired)) == (1, 4, 4)
     assert (int(view.hand.turn), int(view.hand.drawable)) == (0, 136 - 65 - 16)
     assert not bool(view.hand.locked)
 
@@ -125,7 +127,7 @@ def test_neighbours_stay_in_their_suit():
             assert row[kind] == (other + 1 if inside else 0)
 
 
-@pytest.mark.parametrize("kind", ["small", "resnet"])
+@pytest.mark.parametrize("kind", ["small", "two_part", "resnet"])
 def test_what_a_network_depends_on(kind, state):
     network = networks.make(NetworkConfig(kind=kind, width=8, context=8))
     params = jax.jit(network.init)(jax.random.key(0))
@@ -144,7 +146,7 @@ def test_what_a_network_depends_on(kind, state):
     wall[hidden] = np.random.default_rng(0).permutation(wall[hidden])
     other = _deal(wall)
     np.testing.assert_array_equal(q(other, no), base)
-    if kind == "small":  # the paper's input has no room for these
+    if kind != "resnet":  # the paper's input has no room for these
         for changed in (
             state.replace(round_wind=jnp.int32(1)),
             state.replace(dealer=jnp.int32(2)),

@@ -1,0 +1,241 @@
+"""How fast the search decides: own turns of greedy hands, in batches, on all cores given.
+
+A row's `ratio` is to the naive full tree, timed in the same run: every node evaluated one by one,
+equal positions again and again, by the same network. The best of several calls counts, since
+other work only ever slows a call. K = discards tried, T = 34 kinds, N = positions.
+"""
+
+import dataclasses
+import functools
+import math
+import operator
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import mjx
+from agents import options, policy
+from agents.learn import networks, player
+from agents.learn.config import NetworkConfig
+from agents.search import expectimax, handmade
+from agents.search.tree import Settings, Solver, widths
+from agents.search.value import NEVER, Position, ValueFunction, leaf_values, masked_q
+from mjx import packed
+from mjx.distance import deficiency
+from mjx.tiles import NUM_KINDS
+
+Array = jax.Array
+Row = dict[str, float | int | str | bool]
+Agent = Literal["handmade", "two_part", "resnet"]
+
+ALPHA = 0.6
+HANDS = 256  # of which the decisions are
+STEPS = 64
+COUNTED = 4  # decisions whose leaves are counted
+NAIVE = 2  # decisions that the naive tree solves
+
+
+class Case(NamedTuple):
+    """A row: what is measured, and the decisions a second it must reach."""
+
+    name: str
+    agent: Agent
+    depth: int
+    batch: int
+    target: float
+    goal: float
+    least_ratio: float = 0.0  # to the naive tree
+    merge: bool = False  # draws that help nothing share a child
+
+
+CASES = (
+    Case("handmade_d1", "handmade", 1, 512, 5_000, 20_000),
+    Case("handmade_d2", "handmade", 2, 64, 100, 500),
+    Case("small_net_d1", "two_part", 1, 512, 1_000, 3_000),
+    Case("small_net_d2", "two_part", 2, 64, 20, 50, least_ratio=20),
+    Case("resnet20_d2", "resnet", 2, 1, 1 / 6, 1 / 3),
+    Case("resnet20_d2_merged", "resnet", 2, 1, 1 / 1.5, 1, merge=True),
+)
+NAMES = tuple(case.name for case in CASES)
+
+
+def rows(names: Sequence[str], seconds: float) -> Iterator[Row]:
+    """Measures the cases named, on decisions of the same hands."""
+    if unknown := set(names) - set(NAMES):
+        raise SystemExit(f"No row is named {sorted(unknown)[0]!r}; there are {', '.join(NAMES)}.")
+    can_merge = "merge" in {field.name for field in dataclasses.fields(Settings)}
+    cases = [case for case in CASES if case.name in names and (can_merge or not case.merge)]
+    if not cases:
+        return
+    seen = own_turns(max(case.batch for case in cases))
+    for case in cases:
+        yield row(case, seen, seconds)
+
+
+def row(case: Case, seen: mjx.Observation, seconds: float) -> Row:
+    """Measures one case."""
+    value, params, flops = _value(case.agent)
+    shape: dict[str, Any] = {"depth": case.depth, "claim_depth": case.depth, "alpha": ALPHA}
+    if case.merge:
+        shape["merge"] = True
+    settings = Settings(**shape)
+    total = seen.pending.shape[0]
+    taken = (2 * np.arange(case.batch) + 1) * total // (2 * case.batch)  # early turns and late
+    seen = jax.tree.map(lambda leaf: leaf[taken], seen)
+
+    def decide(params: Any, seen: mjx.Observation) -> Array:
+        solver = Solver(settings, value, None, params)
+        values = expectimax.action_values(solver, seen, seen.legal_action_mask)
+        return jnp.argmax(values, axis=-1)
+
+    per_call, compile_s = best_of(decide, (params, seen), seconds)
+    leaves, distinct = _mean_leaves(value, params, seen, case.depth)
+    rate = case.batch / per_call
+    found: Row = {"name": case.name, "agent": case.agent, "depth": case.depth, "alpha": ALPHA}
+    found |= {"batch": case.batch, "decisions_per_s": rate, "target": case.target}
+    ratio = math.inf
+    if case.least_ratio:
+        ratio = rate * leaves / _naive_leaves_per_s(value, params, seen, case.depth, seconds)
+        found |= {"of_naive": ratio, "least_of_naive": case.least_ratio}
+    found |= {"ok": rate >= case.target and ratio >= case.least_ratio, "goal": case.goal}
+    found |= {"leaves": leaves, "distinct": distinct, "compile_s": compile_s}
+    return found | {"mflop_per_decision": distinct * flops / 1e6}
+
+
+def best_of(function: Any, arguments: tuple, seconds: float) -> tuple[float, float]:
+    """Times a function: seconds of its best call, and of its compilation."""
+    start = time.perf_counter()
+    compiled = jax.jit(function).lower(*arguments).compile()
+    compile_s = time.perf_counter() - start
+    best, calls, start = math.inf, 0, time.perf_counter()
+    while calls < 3 or time.perf_counter() - start < seconds:
+        before = time.perf_counter()
+        jax.block_until_ready(compiled(*arguments))
+        best, calls = min(best, time.perf_counter() - before), calls + 1
+    return best, compile_s
+
+
+def own_turns(batch: int) -> mjx.Observation:
+    """Plays greedy hands and takes own turns evenly out of them: leading axis `batch`."""
+    greedy = policy.load("greedy")
+
+    def play(key: Array) -> mjx.Observation:
+        deal_key, play_key = jax.random.split(key)
+        states = jax.vmap(mjx.init)(jax.random.split(deal_key, HANDS))
+        return mjx.rollout(greedy.act, (), play_key, states, STEPS)[1].observation
+
+    seen = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), jax.jit(play)(jax.random.key(7)))
+    own = np.flatnonzero((seen.pending < 0) & seen.legal_action_mask[:, :NUM_KINDS].any(axis=-1))
+    taken = own[np.arange(batch) * len(own) // batch]
+    return jax.tree.map(lambda leaf: leaf[taken], seen)
+
+
+def leaves_below(
+    value: ValueFunction, params: Any, seen: mjx.Observation, depth: int
+) -> tuple[int, int]:
+    """Counts one decision's leaves and the different hands among them, as sets of rows.
+
+    Draws that win have no leaf. The pruning's Q comes from `value`; all else is plain NumPy.
+    """
+    own, width = options.own(seen), widths(ALPHA)
+    context = jax.jit(value.prepare)(params, seen)
+    ranked = jax.jit(functools.partial(masked_q, value))
+    lacking = jax.jit(jax.vmap(lambda hand: deficiency(hand, own.num_melds)))
+    hands, unseen = np.asarray(seen.hand, int)[None], np.asarray(seen.unseen, int)[None]
+    for layer in range(depth):
+        words = packed.from_counts(jnp.asarray(hands))
+        position = _spread(own, words, jnp.int32(layer))
+        order = np.argsort(-np.asarray(ranked(params, context, position)), axis=1, kind="stable")
+        tried = order[:, : width[hands[0].sum()]]
+        is_held = np.take_along_axis(hands, tried, axis=1) > 0
+        node, rank = np.nonzero(is_held)
+        rest = hands[node] - np.eye(NUM_KINDS, dtype=int)[tried[node, rank]]
+        parent, kind = np.nonzero(unseen[node] > 0)
+        drawn = np.eye(NUM_KINDS, dtype=int)[kind]
+        hands, unseen = rest[parent] + drawn, unseen[node][parent] - drawn
+        is_open = np.asarray(lacking(packed.from_counts(jnp.asarray(hands)))) > 0
+        hands, unseen = hands[is_open], unseen[is_open]
+    return len(hands), len(np.unique(hands, axis=0))
+
+
+def naive_value(value: ValueFunction, params: Any, seen: mjx.Observation, depth: int) -> Array:
+    """Values an own turn by the full tree, node by node: float32[].
+
+    Only the wins' points are left out, which favours it.
+    """
+    own, width = options.own(seen), widths(ALPHA)
+    context = value.prepare(params, seen)
+    at_most = int(width[-1])
+    tiles = packed.from_counts(jnp.eye(NUM_KINDS, dtype=jnp.int32))
+
+    def best(hand: Array, unseen: Array, depth_left: int) -> Array:
+        position = _spread(own, hand[None], jnp.int32(depth - depth_left))
+        ranked, action = jax.lax.top_k(masked_q(value, params, context, position)[0], at_most)
+        num_tiles = jnp.sum(packed.num_tiles(hand), dtype=jnp.int32)
+        tried = (jnp.arange(at_most) < jnp.asarray(width)[num_tiles]) & (ranked > NEVER)
+        rest = jnp.where(tried[:, None], hand[None] - tiles[action], jnp.uint32(0))
+        drawn = jnp.where((unseen > 0)[:, None], tiles, jnp.uint32(0))
+        children = (rest[:, None] + drawn[None]).reshape(-1, 4)
+        if depth_left == 1:
+            found = leaf_values(value, params, context, _spread(own, children, jnp.int32(depth)))
+        else:
+            left = jnp.maximum(unseen[None] - np.eye(NUM_KINDS, dtype=np.int32), 0)
+            left = jnp.broadcast_to(left, (at_most, NUM_KINDS, NUM_KINDS))
+            found = jax.lax.map(
+                lambda child: best(child[0], child[1], depth_left - 1),
+                (children, left.reshape(-1, NUM_KINDS)),
+            )
+        chance = unseen / jnp.maximum(jnp.sum(unseen, dtype=jnp.int32), 1)
+        mean = jnp.sum(found.reshape(at_most, NUM_KINDS) * chance[None], axis=-1)
+        return jnp.max(jnp.where(tried, mean, NEVER))
+
+    return best(packed.from_counts(seen.hand), seen.unseen.astype(jnp.int32), depth)
+
+
+def _naive_leaves_per_s(
+    value: ValueFunction, params: Any, seen: mjx.Observation, depth: int, seconds: float
+) -> float:
+    """Measures the leaves a second of the naive tree, which pads its width."""
+    few = jax.tree.map(lambda leaf: leaf[:NAIVE], seen)
+
+    def solve(params: Any, few: mjx.Observation) -> Array:
+        return jax.lax.map(lambda one: naive_value(value, params, one, depth), few)
+
+    per_call, _ = best_of(solve, (params, few), seconds)
+    return NAIVE * (int(widths(ALPHA)[-1]) * NUM_KINDS) ** depth / per_call
+
+
+def _mean_leaves(
+    value: ValueFunction, params: Any, seen: mjx.Observation, depth: int
+) -> tuple[float, float]:
+    """Counts leaves and distinct leaves, means over decisions taken evenly."""
+    batch = seen.pending.shape[0]
+    counts = []
+    for index in sorted({number * batch // COUNTED for number in range(COUNTED)}):
+        one = jax.tree.map(operator.itemgetter(index), seen)
+        counts.append(leaves_below(value, params, one, depth))
+    leaves, distinct = np.mean(counts, axis=0)
+    return float(leaves), float(distinct)
+
+
+def _spread(own: options.Own, hand: Array, draws: Array) -> Position:
+    """Describes hands uint32[N,S] that share their melds."""
+    melds = (own.chows, own.sets, own.num_melds, draws)
+    return Position(hand, *(jnp.broadcast_to(x, (hand.shape[0], *x.shape)) for x in melds))
+
+
+def _value(agent: Agent) -> tuple[ValueFunction, Any, float]:
+    """Makes a value function, its parameters, and the operations of one leaf's network."""
+    if agent == "handmade":
+        return handmade.value(), handmade.params(), 0.0
+    config = NetworkConfig(kind=agent)
+    network = networks.make(config)
+    return (
+        player.value_function(network),
+        jax.jit(network.init)(jax.random.key(0)),
+        networks.leaf_flops(config),
+    )

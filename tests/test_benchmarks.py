@@ -1,0 +1,49 @@
+"""The search's benchmark: what its rows hold, and that its naive tree is the same tree."""
+
+import jax
+import numpy as np
+import pytest
+
+import mjx
+from agents.search import expectimax, handmade
+from agents.search.tree import Settings, Solver
+from benchmarks import search
+from tests.oracle import hand as oracle
+
+
+@pytest.fixture(scope="module")
+def dealt():
+    """First turns of four dealers, none of whom can win."""
+
+    def first(key):
+        state = mjx.init(key)
+        return mjx.observe(state, state.current_player)
+
+    return jax.jit(jax.vmap(first))(jax.random.split(jax.random.key(11), 4))
+
+
+@pytest.mark.slow
+def test_a_row_and_the_naive_tree(dealt):
+    case = search.Case("tiny", "handmade", 1, 4, target=0.0, goal=1.0, least_ratio=1e9)
+    row = search.row(case, dealt, 0.0)
+    assert row["name"] == "tiny" and (row["depth"], row["alpha"], row["batch"]) == (1, 0.6, 4)
+    assert row["decisions_per_s"] > 0 and not row["ok"] and row["target"] == 0
+    assert row["distinct"] <= row["leaves"] <= 11 * 34
+    solver = Solver(Settings(depth=1), handmade.value(), None, handmade.params())
+    naive = jax.jit(
+        jax.vmap(lambda one: search.naive_value(handmade.value(), handmade.params(), one, 1))
+    )(dealt)
+    legal = dealt.legal_action_mask.at[:, 34:].set(False)
+    searched = jax.jit(lambda *seen: expectimax.action_values(solver, *seen))(dealt, legal)
+    far = [i for i in range(4) if oracle.deficiency(tuple(dealt.hand[i].tolist()), 0) > 1]
+    assert far  # no draw wins, so there are no points that the naive tree leaves out
+    np.testing.assert_allclose(naive[far, ...], searched.max(axis=-1)[far, ...], rtol=1e-4)
+    for i in far:
+        one = jax.tree.map(lambda x, i=i: x[i], dealt)
+        leaves, distinct = search.leaves_below(solver.value, solver.params, one, 1)
+        discards = np.flatnonzero(np.isfinite(np.asarray(searched[i, :34])))
+        draws = np.flatnonzero(np.asarray(one.unseen) > 0)
+        assert leaves == len(discards) * len(draws)
+        # Only a discard that is drawn again leads to the same hand twice: the hand itself.
+        same = len(set(discards) & set(draws))
+        assert distinct == leaves - max(same - 1, 0)
