@@ -5,7 +5,6 @@ equal positions again and again, by the same network. The best of several calls 
 other work only ever slows a call. K = discards tried, T = 34 kinds, N = positions.
 """
 
-import dataclasses
 import functools
 import math
 import operator
@@ -67,8 +66,7 @@ def rows(names: Sequence[str], seconds: float) -> Iterator[Row]:
     """Measures the cases named, on decisions of the same hands."""
     if unknown := set(names) - set(NAMES):
         raise SystemExit(f"No row is named {sorted(unknown)[0]!r}; there are {', '.join(NAMES)}.")
-    can_merge = "merge" in {field.name for field in dataclasses.fields(Settings)}
-    cases = [case for case in CASES if case.name in names and (can_merge or not case.merge)]
+    cases = [case for case in CASES if case.name in names]
     if not cases:
         return
     seen = own_turns(max(case.batch for case in cases))
@@ -79,10 +77,7 @@ def rows(names: Sequence[str], seconds: float) -> Iterator[Row]:
 def row(case: Case, seen: mjx.Observation, seconds: float) -> Row:
     """Measures one case."""
     value, params, flops = _value(case.agent)
-    shape: dict[str, Any] = {"depth": case.depth, "claim_depth": case.depth, "alpha": ALPHA}
-    if case.merge:
-        shape["merge"] = True
-    settings = Settings(**shape)
+    settings = Settings(depth=case.depth, claim_depth=case.depth, alpha=ALPHA, merge=case.merge)
     total = seen.pending.shape[0]
     taken = (2 * np.arange(case.batch) + 1) * total // (2 * case.batch)  # early turns and late
     seen = jax.tree.map(lambda leaf: leaf[taken], seen)
@@ -93,7 +88,14 @@ def row(case: Case, seen: mjx.Observation, seconds: float) -> Row:
         return jnp.argmax(values, axis=-1)
 
     per_call, compile_s = best_of(decide, (params, seen), seconds)
-    leaves, distinct = _mean_leaves(value, params, seen, case.depth)
+    leaves, _ = _mean_leaves(value, params, seen, case.depth)
+
+    def count(params: Any, seen: mjx.Observation) -> expectimax.Leaves:
+        solver = Solver(settings, value, None, params)
+        return expectimax.count_leaves(solver, seen, seen.legal_action_mask)
+
+    counted = jax.jit(count)(params, seen)
+    evaluated = float(jnp.mean(counted.evaluated))
     rate = case.batch / per_call
     found: Row = {"name": case.name, "agent": case.agent, "depth": case.depth, "alpha": ALPHA}
     found |= {"batch": case.batch, "decisions_per_s": rate, "target": case.target}
@@ -102,8 +104,9 @@ def row(case: Case, seen: mjx.Observation, seconds: float) -> Row:
         ratio = rate * leaves / _naive_leaves_per_s(value, params, seen, case.depth, seconds)
         found |= {"of_naive": ratio, "least_of_naive": case.least_ratio}
     found |= {"ok": rate >= case.target and ratio >= case.least_ratio, "goal": case.goal}
-    found |= {"leaves": leaves, "distinct": distinct, "compile_s": compile_s}
-    return found | {"mflop_per_decision": distinct * flops / 1e6}
+    found |= {"evaluated": evaluated, "distinct": float(jnp.mean(counted.distinct))}
+    found |= {"leaves": leaves, "compile_s": compile_s}
+    return found | {"mflop_per_decision": evaluated * flops / 1e6}
 
 
 def best_of(function: Any, arguments: tuple, seconds: float) -> tuple[float, float]:

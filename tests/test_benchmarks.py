@@ -38,6 +38,7 @@ def test_a_row_and_the_naive_tree(dealt):
     far = [i for i in range(4) if oracle.deficiency(tuple(dealt.hand[i].tolist()), 0) > 1]
     assert far  # no draw wins, so there are no points that the naive tree leaves out
     np.testing.assert_allclose(naive[far, ...], searched.max(axis=-1)[far, ...], rtol=1e-4)
+    counted = jax.jit(lambda *seen: expectimax.count_leaves(solver, *seen))(dealt, legal)
     for i in far:
         one = jax.tree.map(lambda x, i=i: x[i], dealt)
         leaves, distinct = search.leaves_below(solver.value, solver.params, one, 1)
@@ -47,3 +48,4 @@ def test_a_row_and_the_naive_tree(dealt):
         # Only a discard that is drawn again leads to the same hand twice: the hand itself.
         same = len(set(discards) & set(draws))
         assert distinct == leaves - max(same - 1, 0)
+        assert distinct == counted.distinct[i] <= counted.evaluated[i] == 34 * len(discards)

@@ -195,7 +195,7 @@ def _layers(settings: Settings) -> list[int]:
 
 
 def count_leaves(solver: Solver, observation: Observation, legal: Array) -> Leaves:
-    """Counts the leaves of own turns searched two layers deep, leading axis B.
+    """Counts the leaves of own turns searched one or two layers deep, leading axis B.
 
     Args:
       solver: settings, value function and parameters.

@@ -164,7 +164,7 @@ def values(solver: Solver, contexts: Contexts, tasks: Task, layers: int) -> Arra
     if layers < 0:
         return q
     fork = _fork(solver, tasks, q)
-    by_draw, _ = _drawn_values(solver, contexts, fork, layers)
+    by_draw = _drawn_values(solver, contexts, fork, layers)[0]
     mean = jnp.sum(_chances(fork.unseen)[:, None] * by_draw, axis=-1)
     by_kind = (fork.kinds[:, :, None] == _KINDS[None, None]) & fork.tried[:, :, None]
     spread = jnp.sum(jnp.where(by_kind, mean[:, :, None], np.float32(0)), axis=1)
@@ -179,9 +179,9 @@ def values(solver: Solver, contexts: Contexts, tasks: Task, layers: int) -> Arra
 
 
 def count_leaves(solver: Solver, contexts: Contexts, tasks: Task) -> Leaves:
-    """Counts the leaves of the trees of two layers below hands that must discard: axis G."""
+    """Counts the leaves of trees of one or two layers below hands that must discard: axis G."""
     fork = _fork(solver, tasks, _root_q(solver, contexts, tasks))
-    leaves = _drawn_values(solver, contexts, fork, 1, count=True)[1]
+    leaves = _drawn_values(solver, contexts, fork, solver.settings.depth - 1, count=True)[1]
     assert leaves is not None
     return leaves
 
@@ -318,7 +318,7 @@ def _drawn_values(
 
     Returns:
       float32[G,F,T], zero for what is not tried or cannot come; and the leaves, where they are
-      counted, which is done for one layer.
+      counted, which is done for no layer and one.
     """
     waits = packed.kinds_to_bools(jax.vmap(jax.vmap(hands.waits))(_rests(fork)))
     reached = fork.tried[:, :, None] & (fork.unseen > 0)[:, None]
@@ -329,6 +329,11 @@ def _drawn_values(
         rests, num_draws = _rests(fork), _repeat(fork.draws, MAX_TILES)
         below = _grow_one(solver, contexts, fork, rests, fork.tried, num_draws)
         points, _ = _scored(solver, contexts, fork, waits & reached)
+        if count:
+            is_none = (fork.kinds[:, :, None] == _KINDS[None, None]) & is_open  # thrown and drawn
+            apart = jnp.sum(is_open & ~is_none, axis=(1, 2), dtype=jnp.int32)
+            number = NUM_KINDS * jnp.sum(fork.tried, axis=1, dtype=jnp.int32)
+            leaves = Leaves(number, apart + is_none.any(axis=(1, 2)))
     elif layers == 1:
         below, points, leaves = _one_layer(solver, contexts, fork, waits, reached, is_open, count)
     else:
