@@ -30,6 +30,7 @@ _IS_HONOUR = _KINDS >= tiles.EAST
 _RANK = _KINDS % packed.RANKS
 _IS_END = ~_IS_HONOUR & ((_RANK == 0) | (_RANK == packed.RANKS - 1))
 _NEAR_END = ~_IS_HONOUR & ((_RANK == 1) | (_RANK == packed.RANKS - 2))
+SORT = np.select([_IS_HONOUR, _IS_END, _NEAR_END], [3, 2, 1], 0).astype(np.int32)  # of each kind
 _SORTS = np.stack([_IS_HONOUR, _IS_END, _NEAR_END]).astype(np.float32)
 _WIND = np.where(_IS_HONOUR & (_KINDS <= tiles.NORTH), _KINDS - tiles.EAST, -1)
 _IS_DRAGON = _KINDS >= tiles.RED

@@ -78,6 +78,24 @@ def apply(params: Params, features: Features) -> Logits:
     return found
 
 
+class Reading(NamedTuple):
+    """What is believed of the opponents' hands."""
+
+    wins: Array  # float32[O,T]  chance to win on the kind if we discard it now
+    tai: Array  # float32[O,T]  of that win, without the dealer's
+    ready: Array  # float32[O]    chance to win on any kind
+
+
+def chances(params: Params, features: Features) -> Reading:
+    """Reads the opponents of one decision."""
+    logits = apply(params, features)
+    return Reading(
+        jax.nn.sigmoid(logits.wins),
+        jnp.maximum(logits.tai, np.float32(0)),
+        jax.nn.sigmoid(logits.ready),
+    )
+
+
 def to_bytes(weights: Any) -> bytes:
     """Packs weights, nested dicts of arrays."""
     return serialization.msgpack_serialize(jax.tree.map(np.asarray, weights))

@@ -12,11 +12,12 @@ import numpy as np
 import optax
 from flax import struct
 
+from agents import options
 from agents.policy import Policy
 from agents.reading import features, labels, network
 from mjx import actions
 from mjx import state as st
-from mjx.observe import observe
+from mjx.observe import Observation, observe
 from mjx.rollout import auto_reset_step, rollout
 from mjx.rules import DEFAULT, Rules
 from mjx.seats import NUM_SEATS
@@ -50,6 +51,7 @@ class Batch(NamedTuple):
     labels: labels.Labels
     weight: Array  # float32[B,T]  1 for kinds that the observer holds or may draw, in live hands
     held: Array  # bool[B,T]     those that it holds, in live hands
+    cells: Array  # int32[B,O,T]  place in a table of what is plain: see `cells_of`
 
 
 class TrainState(struct.PyTreeNode):
@@ -105,7 +107,23 @@ def look(states: State, rules: Rules = DEFAULT) -> Batch:
         labels.labels_of(states, seats, rules),
         matters.astype(jnp.float32),
         held,
+        jax.vmap(cells_of)(seen),
     )
+
+
+CELLS_A_KIND = 20  # of each number of melds and turn
+NUM_CELLS = (features.MAX_MELDS + 1) * 16 * CELLS_A_KIND
+
+
+def cells_of(observation: Observation) -> Array:
+    """Numbers what a plain table of danger goes by: int32[O, T] below `NUM_CELLS`.
+
+    The opponent's melds and the turn, then the kind's sort and its unseen copies.
+    """
+    melds = options.sets_made(observation)[1:]
+    turn = jnp.clip(observation.drawable // NUM_SEATS, 0, 15)
+    sort = features.SORT * 5 + observation.unseen.astype(jnp.int32)
+    return ((melds * 16 + turn) * CELLS_A_KIND)[:, None] + sort[None]
 
 
 def losses(params: Params, batch: Batch, config: Config) -> tuple[Array, dict[str, Array]]:
