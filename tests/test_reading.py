@@ -30,7 +30,7 @@ def positions():
         wall = [kind for kind in range(34) for _ in range(4)]
         rng.shuffle(wall)
         game = Game(wall, dealer=rng.randrange(4), round_wind=rng.randrange(4))
-        style = players.STYLES[rng.choice(["passer", "winner", "never wins", "flush"])]
+        style = players.STYLES[rng.choice(["passer", "winner", "flush", "declares"])]
         state = lockstep.deal_like(game, wall)
         while not game.terminated:
             if game.drawable < 40 and rng.random() < 0.08:

@@ -35,7 +35,7 @@ class Config:
     """How the network is trained."""
 
     lanes: int = 1024  # hands played at once, and decisions of a batch
-    stride: int = 6  # decisions played from one batch to the next
+    stride: int = 3  # decisions played from one batch to the next
     updates: int = 2000
     learning_rate: float = 2e-3
     weight_decay: float = 1e-4
