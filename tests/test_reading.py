@@ -10,7 +10,7 @@ import pytest
 
 import mjx
 from agents import policy
-from agents.reading import features, labels, measure, network, training
+from agents.reading import features, measure, network, training
 from agents.search import opponents
 from mjx import packed
 from mjx.observe import observe
@@ -21,10 +21,13 @@ from tests.oracle import legal, players
 from tests.oracle.game import Game
 from tests.oracle.score import score
 
+_look = jax.jit(training.look)  # features and labels of a batch, compiled once
+_chances = jax.jit(jax.vmap(network.chances, (None, 0)))
+
 
 @pytest.fixture(scope="module")
 def positions():
-    """Positions of games by the reference and by us, most of them late and some of them locked."""
+    """Positions of games by the reference and by us, late ones, most with somebody ready."""
     rng, found = random.Random(5), []
     while len(found) < 48:
         wall = [kind for kind in range(34) for _ in range(4)]
@@ -33,8 +36,10 @@ def positions():
         style = players.STYLES[rng.choice(["passer", "winner", "flush", "declares"])]
         state = lockstep.deal_like(game, wall)
         while not game.terminated:
-            if game.drawable < 40 and rng.random() < 0.08:
-                found.append((_truth(game), state))
+            if game.drawable < 36 and rng.random() < 0.1:
+                truth = _truth(game)
+                if truth or rng.random() < 0.25:
+                    found.append((truth, state))
             action = players.choose(game, rng, style)
             game.step(action)
             state = lockstep.step_jit(state, action, mjx.Rules())
@@ -57,7 +62,7 @@ def _truth(game):
 
 def test_labels_are_the_references(positions):
     truths, states = positions
-    found = jax.jit(labels.labels_of)(states, states.current_player)
+    found = _look(states).labels
     assert sum(map(len, truths)) > 50
     for row, truth in enumerate(truths):
         places = zip(*np.nonzero(np.asarray(found.wins[row])), strict=True)
@@ -89,11 +94,7 @@ def test_features_show_nothing_hidden(positions):
     rows = [jax.tree.map(lambda x, i=i: x[i], states) for i in range(48)]
     others = jax.tree.map(lambda *x: jnp.stack(x), *[_shuffled(row, rng) for row in rows])
 
-    @jax.jit
-    def look(states):
-        return jax.vmap(lambda s: features.features_of(observe(s, s.current_player)))(states)
-
-    seen, again = look(states), look(others)
+    seen, again = _look(states).features, _look(others).features
     assert not np.array_equal(states.hands.to_array(), others.hands.to_array())
     jax.tree.map(np.testing.assert_array_equal, seen, again)
     assert seen.tiles.shape == (48, 3, 34, features.ROWS)
@@ -105,32 +106,27 @@ def test_features_show_nothing_hidden(positions):
 def test_passed_tiles_are_no_waits(positions):
     """A hand unchanged since a tile was thrown did not win on it, unless it let a win pass."""
     _, states = positions
-    seen = jax.vmap(lambda s: features.features_of(observe(s, s.current_player)))(states)
+    seen, found = _look(states)[:2]
     passed = np.asarray(seen.tiles[..., 0]) > 0
     assert passed.any(axis=-1).mean() > 0.5
-    found = labels.labels_of(states, states.current_player).wins
-    assert np.asarray(found)[passed].mean() < 0.3 * np.asarray(found)[~passed].mean()
+    wins = np.asarray(found.wins)
+    assert wins[passed].mean() < 0.5 * wins[~passed].mean()
 
 
 def test_chances(positions):
     """Chances are chances, and each decision's are its own."""
     _, states = positions
-    read = jax.jit(
-        jax.vmap(
-            lambda params, state: opponents.read(params, observe(state, state.current_player)),
-            (None, 0),
-        )
-    )
-    weights = network.shipped()
-    found = read(weights, states)
+    seen, hidden = _look(states)[:2]
+    weights = network.shipped()["network"]
+    found = _chances(weights, seen)
     for chance in (found.wins, found.ready):
         assert (np.asarray(chance) >= 0).all() and (np.asarray(chance) <= 1).all()
     assert (np.asarray(found.tai) >= 0).all()
-    turned = read(weights, jax.tree.map(lambda x: x[::-1], states))
+    turned = _chances(weights, jax.tree.map(lambda x: x[::-1], seen))
     for one, other in zip(found, turned, strict=True):
         np.testing.assert_allclose(one, other[::-1], rtol=1e-5, atol=1e-6)
     # What is known tells something of the truth: winning kinds are given far more than the rest.
-    truth = np.asarray(labels.labels_of(states, states.current_player).wins)
+    truth = np.asarray(hidden.wins)
     assert np.asarray(found.wins)[truth].mean() > 3 * np.asarray(found.wins)[~truth].mean()
 
 
@@ -138,7 +134,7 @@ def test_training_lowers_the_loss(positions):
     """A few steps on the same decisions fit them better, from fresh parameters."""
     _, states = positions
     config = training.Config(updates=40, learning_rate=3e-3)
-    batch = jax.jit(training.look)(states)
+    batch = _look(states)
     assert batch.cells.shape == (48, 3, 34)
     assert (np.asarray(batch.cells) < training.NUM_CELLS).all()
     params = network.init(jax.random.key(0), 16)

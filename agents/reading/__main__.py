@@ -24,7 +24,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Reads the command line, trains, measures, writes weights and the figure."""
     options = _parser().parse_args(arguments)
     config = training.Config(
-        lanes=options.lanes, updates=options.updates, learning_rate=options.learning_rate
+        lanes=options.lanes,
+        stride=options.stride,
+        updates=options.updates,
+        learning_rate=options.learning_rate,
     )
     keys = [jax.random.fold_in(jax.random.key(options.seed), use) for use in range(4)]
     weights = _start(options.start)
@@ -55,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--updates", type=int, default=2000, help="batches to learn from; 0: none")
     parser.add_argument("--lanes", type=int, default=512, help="decisions of a batch")
+    parser.add_argument("--stride", type=int, default=3, help="decisions played between batches")
     parser.add_argument("--learning-rate", type=float, default=2e-3)
     parser.add_argument(
         "--players", default="greedy", help="whose play is read, several in turn: a+b"
