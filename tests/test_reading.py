@@ -71,29 +71,27 @@ def test_labels_are_the_references(positions):
         assert int(found.tai[row].sum()) == sum(truth.values())
 
 
-def _shuffled(state, rng):
-    """Deals the tiles that one seat cannot see to the other hands and the wall anew."""
-    us = int(state.current_player)
-    hands = np.array(packed.to_counts(state.hands.to_array()))
-    wall, left = np.array(state.wall), slice(int(state.head), int(state.tail) + 1)
-    hidden = [k for p in range(4) if p != us for k in range(34) for _ in range(hands[p, k])]
-    hidden = np.array([*hidden, *wall[left]])
-    rng.shuffle(hidden)
-    for p in range(4):
-        if p != us:
-            size = hands[p].sum()
-            hands[p], hidden = np.bincount(hidden[:size], minlength=34), hidden[size:]
-    wall[left] = hidden
+def _shuffled(states, rng):
+    """Deals the tiles that the one who decides cannot see to the other hands and the wall anew."""
+    hands = np.array(packed.to_counts(states.hands.to_array()))
+    walls = np.array(states.wall)
+    for row, us in enumerate(np.asarray(states.current_player)):
+        left = slice(int(states.head[row]), int(states.tail[row]) + 1)
+        others = [p for p in range(4) if p != us]
+        hidden = np.concatenate([np.repeat(np.arange(34), hands[row, p]) for p in others])
+        hidden = rng.permutation(np.concatenate([hidden, walls[row, left]]))
+        for p in others:
+            size = hands[row, p].sum()
+            hands[row, p], hidden = np.bincount(hidden[:size], minlength=34), hidden[size:]
+        walls[row, left] = hidden
     words = packed.from_counts(jnp.asarray(hands, jnp.int32))
-    return state.replace(hands=SeatHands.from_array(words), wall=jnp.asarray(wall))
+    by_seat = SeatHands.from_array(jnp.moveaxis(words, 0, -1))
+    return states.replace(hands=by_seat, wall=jnp.asarray(walls))
 
 
 def test_features_show_nothing_hidden(positions):
     _, states = positions
-    rng = np.random.default_rng(3)
-    rows = [jax.tree.map(lambda x, i=i: x[i], states) for i in range(48)]
-    others = jax.tree.map(lambda *x: jnp.stack(x), *[_shuffled(row, rng) for row in rows])
-
+    others = _shuffled(jax.device_get(states), np.random.default_rng(3))
     seen, again = _look(states).features, _look(others).features
     assert not np.array_equal(states.hands.to_array(), others.hands.to_array())
     jax.tree.map(np.testing.assert_array_equal, seen, again)
