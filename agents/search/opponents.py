@@ -153,7 +153,7 @@ def _gap(
       rules: the table's rules.
     """
     draws = params["tempo"] * params["draw"] * reading.ready * acts
-    throwers = jnp.sum(acts & _IS_OTHER, axis=-1, dtype=jnp.int32)  # that feed each opponent
+    throwers = jnp.sum(acts[None] & _IS_OTHER, axis=-1, dtype=jnp.int32)  # that feed each opponent
     fed = params["tempo"] * params["discard"] * reading.ready * throwers
     weight = reading.wins / jnp.maximum(jnp.sum(reading.wins, axis=-1, keepdims=True), 1e-6)
     tai = jnp.sum(weight * reading.tai, axis=-1) + _SELF_DRAW_TAI
