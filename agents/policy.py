@@ -59,6 +59,7 @@ AGENTS = {
     "bdi": _Agent("agents.bdi.robot", "belief, desire, intention, as printed by Xu and Zhu"),
     "bdi_partial": _Agent("agents.bdi.partial", "the same, and keeps two tiles of a run"),
     "expectimax": _Agent("agents.search.expectimax", "search with a hand-made leaf value"),
+    "expectimax_mc": _Agent("agents.search.montecarlo", "its best actions played out at random"),
     "ddqn": _Agent("agents.learn.ddqn", "a trained Q network alone; path=runs/NAME"),
     "expectimax_ddqn": _Agent("agents.learn.expectimax_ddqn", "search with it; path=runs/NAME"),
 }

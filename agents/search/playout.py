@@ -20,8 +20,7 @@ from flax import struct
 from agents import options
 from agents.search.value import Position, ValueFunction
 from agents.worklist import map_where
-from mjx import actions, distance, flowers, legal, packed, score
-from mjx import state as st
+from mjx import actions, distance, flowers, packed, score
 from mjx.observe import Observation, observe
 from mjx.rules import Rules
 from mjx.seats import NUM_SEATS, Words
@@ -34,8 +33,9 @@ Array = jax.Array
 
 _BLOCK = 512  # lanes played at once, which fit a cache
 _STEPS = 4  # decisions between two looks for lanes that have ended
-_HANDS = 1024  # hands whose accepting tiles are counted at once
+_HANDS = 256  # hands whose accepting tiles are counted at once
 _FAR = np.int32(distance.FAR)
+_FOREVER = 1_000_000  # turns
 _KINDS = np.arange(NUM_KINDS, dtype=np.int32)
 _TILES = np.zeros((NUM_KINDS, 4), np.uint32)  # each kind as a hand of one tile
 _TILES[_KINDS, _KINDS // packed.RANKS] = 1 << (packed.BITS * (_KINDS % packed.RANKS))
@@ -49,6 +49,7 @@ class Lane(struct.PyTreeNode):
 
     state: State
     shown: Words  # four uint32[]  tiles that lie open, discards and melds, by suit
+    first: Array  # int32[]   the action to begin with, -1 once it is done
     turns: Array  # int32[]   own turns of seat 0 still to be reached
     is_done: Array  # bool[]   ended, or the last of these turns is reached
 
@@ -99,27 +100,24 @@ def with_own_walls(state: State, rules: Rules) -> State:
     )
 
 
-def start(state: State, observation: Observation, action: Array, turns: int, rules: Rules) -> Lane:
-    """Carries out the first action, int32[], and stands ready to go on.
+def start(state: State, observation: Observation, action: Array, turns: int) -> Lane:
+    """Makes a lane that begins with an action, int32[], whatever the rule would do.
 
     Args:
       state: seen by seat 0 as `observation`.
       observation: of seat 0.
       action: int32[] a legal id.
       turns: own turns after which the hand is valued as it stands; 0 plays to the end.
-      rules: of the state.
     """
-    shown = 4 - observation.unseen - observation.hand
-    lane = Lane(
-        state=state,
-        shown=tuple(packed.from_counts(shown)),
-        turns=jnp.int32(turns if turns > 0 else np.iinfo(np.int32).max),
-        is_done=jnp.bool_(False),
-    )
     # A claim's own discard belongs to the same turn.
     is_claim = (action >= actions.CHOW_LOW) & (action <= actions.PONG)
-    lane = _advance(lane, action, rules)
-    return lane.replace(turns=lane.turns + is_claim)
+    return Lane(
+        state=state,
+        shown=tuple(packed.from_counts(4 - observation.unseen - observation.hand)),
+        first=action,
+        turns=np.int32(turns if turns > 0 else _FOREVER) + is_claim,
+        is_done=jnp.bool_(False),
+    )
 
 
 def play(lanes: Lane, rules: Rules) -> Lane:
@@ -127,7 +125,7 @@ def play(lanes: Lane, rules: Rules) -> Lane:
 
     def play_block(block: Lane) -> Lane:
         def one_step(block: Lane, _: None) -> tuple[Lane, None]:
-            action = choose(block.state, jnp.stack(block.shown, axis=-1))
+            action = choose(block.state, jnp.stack(block.shown, axis=-1), block.first)
             return jax.vmap(functools.partial(_advance, rules=rules))(block, action), None
 
         return jax.lax.scan(one_step, block, None, _STEPS)[0]
@@ -167,9 +165,16 @@ def _value_of(value: ValueFunction, params: object, lane: Lane, rules: Rules) ->
     return value.best(params, value.prepare(params, seen), positions)[0]
 
 
-def choose(states: State, shown: Array) -> Array:
-    """Chooses by the rule: int32[L] for states [L]; shown is uint32[L, S]."""
+def choose(states: State, shown: Array, given: Array) -> Array:
+    """Chooses by the rule, where nothing is given: int32[L].
+
+    Args:
+      states: [L, ...].
+      shown: uint32[L, S] as `Lane.shown`.
+      given: int32[L] actions, or -1.
+    """
     look = jax.vmap(_look)(states, shown)
+    look = look._replace(action=jnp.where(given >= 0, given, look.action))
     wanted = look.candidates & (look.action < 0)[:, None]
     lanes = jnp.arange(wanted.size, dtype=jnp.int32)
 
@@ -217,11 +222,11 @@ def _best_claim(state: State, own: Array, num_melds: Array, now: Array) -> Array
     after = jax.vmap(distance.deficiency, (0, None))(hands, num_melds + 1)
     after = jnp.where(allowed, after, _FAR)
     best = jnp.argmin(after)
-    return jnp.where(after[best] < now, _CLAIMS[best], actions.PASS).astype(jnp.int32)
+    return jnp.where(after[best] < now, jnp.asarray(_CLAIMS)[best], actions.PASS).astype(jnp.int32)
 
 
 def _best_kong(state: State, own: Array, num_melds: Array, now: Array) -> Array:
-    """Returns a kong of the own turn after which the hand lacks no more than now, or -1: int32[]."""
+    """Returns a kong that leaves the hand lacking no more than now, or -1: int32[]."""
     words = jnp.stack(state.legal[: actions.CALL_WORD])
     fours, adds = ((words >> shift) & packed.MARKS for shift in (1, 2))
     best = jnp.int32(-1)
@@ -243,9 +248,7 @@ def _advance(lane: Lane, action: Array, rules: Rules) -> Lane:
     before = lane.state
     after = advance(before, action, rules)
     has_drawn = (after.head != before.head) | (after.tail != before.tail)
-    drawn = packed.in_suit(
-        packed.suit_of(after.drawn), packed.tile(jnp.maximum(after.drawn, 0))
-    )
+    drawn = packed.in_suit(packed.suit_of(after.drawn), packed.tile(jnp.maximum(after.drawn, 0)))
     drawn = jnp.where(has_drawn & ~after.terminated, drawn, np.uint32(0))
     shown = tuple(
         word + sum_of(old) + new - sum_of(now)
@@ -257,7 +260,7 @@ def _advance(lane: Lane, action: Array, rules: Rules) -> Lane:
     turns = lane.turns - is_own_turn
     can_win = after.legal[actions.CALL_WORD] & _WIN_BIT > 0
     stands = is_own_turn & (turns <= 0) & ~can_win
-    played = Lane(after, shown, turns, after.terminated | stands)
+    played = Lane(after, shown, jnp.full_like(action, -1), turns, after.terminated | stands)
     return _where(lane.is_done, lane, played)
 
 
