@@ -135,22 +135,33 @@ def sample(
       Samples [B, ...]; of candidates that are not tried they mean nothing.
     """
     rules = solver.settings.rules
-
-    def start(key: Array, observation: Observation, found: Candidates) -> playout.Lane:
-        state = playout.with_own_walls(determinize(key, observation, rules), rules)
-        begin = functools.partial(playout.start, state, observation, turns=turns)
-        lanes = jax.vmap(begin)(found.action)
-        return lanes.replace(is_done=lanes.is_done | ~found.is_tried)
-
-    of_one = jax.vmap(start, in_axes=(0, None, None))
-    lanes = jax.vmap(of_one)(
-        jax.vmap(lambda key: jax.random.split(key, playouts))(keys), observation, found
-    )
-    shape = lanes.is_done.shape  # [B, K, C]
+    lanes = begin(keys, observation, found, playouts, turns, rules)
+    shape = lanes.is_done.shape
     lanes = jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), lanes)
     lanes = playout.play(lanes, playout.own_walls(rules))
     points = playout.results(lanes, solver.value, solver.params, playout.own_walls(rules))
     return jax.vmap(summarize)(points.reshape(shape))
+
+
+def begin(
+    keys: Array,
+    observation: Observation,
+    found: Candidates,
+    playouts: int,
+    turns: int,
+    rules: Rules,
+) -> playout.Lane:
+    """Draws the hidden tiles for each sample, and puts each candidate on them: lanes [B, K, C]."""
+
+    def of_sample(key: Array, observation: Observation, found: Candidates) -> playout.Lane:
+        state = playout.with_own_walls(determinize(key, observation, rules), rules)
+        start = functools.partial(playout.start, state, observation, turns=turns)
+        lanes = jax.vmap(start)(found.action)
+        return lanes.replace(is_done=~found.is_tried)
+
+    keys = jax.vmap(lambda key: jax.random.split(key, playouts))(keys)
+    of_decision = jax.vmap(of_sample, in_axes=(0, None, None))
+    return jax.vmap(of_decision)(keys, observation, found)
 
 
 def summarize(points: Array) -> Samples:
