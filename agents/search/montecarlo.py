@@ -52,7 +52,7 @@ class Samples(NamedTuple):
 
 def make(
     playouts: int = 64,
-    turns: int = 2,
+    turns: int = 4,
     candidates: int = 3,
     margin: float = 100.0,
     tau: float = 40.0,
