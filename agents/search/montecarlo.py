@@ -94,10 +94,11 @@ def make(
         found = jax.vmap(lambda row: find_candidates(row, candidates, margin))(tree)
         is_open = found.is_tried[:, 1] & (claims | (observation.pending < 0))
         sampler = functools.partial(sample, solver=solver, playouts=playouts, turns=turns)
+        # As plain numbers: keys that a loop takes from outside count as used in every round.
         samples = map_where(
-            lambda lanes: sampler(*lanes),
+            lambda lanes: sampler(jax.random.wrap_key_data(lanes[0]), *lanes[1:]),
             is_open,
-            (key, observation, found),
+            (jax.random.key_data(key), observation, found),
             max(1, _LANES // (playouts * candidates)),
         )
         decided = jax.vmap(lambda one, seen: decide(one, seen, tau))(found, samples)
