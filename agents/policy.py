@@ -60,6 +60,7 @@ AGENTS = {
     "bdi_partial": _Agent("agents.bdi.partial", "the same, and keeps two tiles of a run"),
     "expectimax": _Agent("agents.search.expectimax", "search with a hand-made leaf value"),
     "expectimax_opp": _Agent("agents.search.opponents", "search that reads the opponents' hands"),
+    "expectimax_mc": _Agent("agents.search.montecarlo", "its best actions played out at random"),
     "ddqn": _Agent("agents.learn.ddqn", "a trained Q network alone; path=runs/NAME"),
     "expectimax_ddqn": _Agent("agents.learn.expectimax_ddqn", "search with it; path=runs/NAME"),
 }

@@ -131,6 +131,15 @@ def after_discards(hand: Array, num_melds: Array) -> AfterDiscards:
     return AfterDiscards(jnp.where(held, lacks, FAR), accepting)
 
 
+def deficiency_after_discards(hand: Array, num_melds: Array) -> Array:
+    """Finds the deficiency alone after each discard, as `after_discards` does: int32[T]."""
+    held = packed.to_counts(hand) > 0
+    codes = hands.suit_codes(hand)
+    others = stage(lambda codes: _others(_rows(codes))[0], codes)
+    without = _rows(_spread(codes) - jnp.where(held, _STEP, 0))
+    return jnp.where(held, _lacks(without, _spread(others), num_melds), FAR)
+
+
 def _spread(by_suit: Array) -> Array:
     """Repeats each suit's entry for its kinds: [S, ...] to [T, ...]."""
     shape = by_suit.shape[1:]
