@@ -106,11 +106,11 @@ def _circumstances(options: argparse.Namespace, rules: Rules, seconds: float) ->
         "seconds": seconds,
         "python": sys.version.split()[0],
         "versions": versions,
-        "commit": _commit(),
+        "commit": commit(),
     }
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
     """Names the commit of this checkout, `-dirty` where files differ; None outside of git."""
     described = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],

@@ -36,9 +36,14 @@ def main() -> int:
     for each in (simulator, players, second, searches):
         each.add_argument("--seconds", type=float, default=3.0, help="time a row is measured for")
         each.add_argument("--json", type=Path, help="where to write the rows")
+    _add_tables(names.add_parser("tables", help="what width and depth of the search bring"))
     args = parser.parse_args()
-    if args.json and not args.json.resolve().parent.is_dir():
-        parser.error(f"--json: there is no folder {args.json.resolve().parent}")
+    for option in ("json", "write"):
+        path = getattr(args, option, None)
+        if path and not path.resolve().parent.is_dir():
+            parser.error(f"--{option}: there is no folder {path.resolve().parent}")
+    if args.name == "tables":
+        return _tables(args, parser)
     if min(getattr(args, "batches", [1])) < 1 or args.seconds <= 0:
         parser.error("--batches are 1 or more, --seconds more than 0")
     try:
@@ -52,6 +57,38 @@ def main() -> int:
         print(_line(row), flush=True)
     if args.json:
         args.json.write_text(json.dumps({"rows": rows, "machine": _machine()}, indent=1) + "\n")
+    return 0
+
+
+def _add_tables(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the tables."""
+    parser.add_argument("--pairs", type=int, required=True, help="walls of each match")
+    parser.add_argument("--seed", type=int, required=True, help="of the walls, the same for all")
+    parser.add_argument("--alphas", type=float, nargs="+", default=[0.2, 0.4, 0.6, 0.8, 1.0])
+    parser.add_argument("--depths", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--b", default="expectimax", help="the agent that they play against")
+    parser.add_argument("--json", type=Path, help="where to keep the figures, and to go on from")
+    parser.add_argument("--write", type=Path, help="Markdown file to put the tables into")
+
+
+def _tables(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Plays the matches of the tables, prints them and writes them down."""
+    from agents import arena, policy
+    from benchmarks import tables
+
+    try:
+        arena.check(args.pairs, args.seed, None)
+        for depth in args.depths:
+            for alpha in args.alphas:
+                policy.load(f"expectimax:depth={depth},alpha={alpha}")
+        policy.load(args.b)
+    except ValueError as error:
+        parser.error(str(error))
+    cells = tables.play(args.alphas, args.depths, args.b, args.pairs, args.seed, args.json)
+    text = tables.text(cells)
+    print(text)
+    if args.write:
+        tables.write(args.write, text)
     return 0
 
 

@@ -1,6 +1,12 @@
-"""The search equals a plain recursion: values and actions, whatever the value function."""
+"""The search equals a plain recursion: values and actions, whatever the value function.
 
+Compiling takes most of the time: programs are shared, take the width as an argument (an alpha says
+nothing else), and are compiled with few optimisations.
+"""
+
+import dataclasses
 import functools
+from unittest import mock
 
 import chex
 import jax
@@ -8,81 +14,120 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agents.search import expectimax, handmade
-from agents.search.root import root_of
-from agents.search.tree import Risk, Settings, Solver, widths
-from agents.search.value import Position, ValueFunction
-from mjx import actions, packed
-from tests import decisions
+from agents.search import expectimax, handmade, tree
+from agents.search.tree import Settings, Solver, widths
+from agents.search.value import Position
+from mjx import actions, distance, packed
+from tests import decisions, valuefns
 from tests.oracle import expectimax as oracle
+from tests.oracle import lastdraws
 from tests.oracle import score as oracle_score
 from tests.oracle.rules import Rules
 
-_RNG = np.random.default_rng(7)
-# A value function that means nothing: whole numbers, so that sums are exact.
-_BY_KIND = _RNG.integers(-50, 50, 34)
-_BY_HELD = _RNG.integers(-9, 10, (34, 34))
-_BY_DRAWS = _RNG.integers(-20, 20, 34)
-_BY_CHOW, _BY_SET = _RNG.integers(-20, 20, 34), _RNG.integers(-20, 20, 34)
-_SCALE = 8
+_QUICKLY = {"xla_backend_optimization_level": 0}
 
 
-def _q_arrays(counts, chows, sets, draws):
-    """Values discards of one position, for NumPy and JAX alike."""
-    held = counts @ _BY_HELD.T
-    melds = chows @ _BY_CHOW + sets @ _BY_SET
-    return _SCALE * (_BY_KIND + held + _BY_DRAWS * draws + melds)
+@dataclasses.dataclass(frozen=True)
+class _Way:
+    """A value function, for the search and for the recursion."""
+
+    make: object  # () -> ValueFunction
+    params: object  # () -> its parameters
+    plain_q: object  # (case) -> q of the recursion
 
 
-def _made_up() -> ValueFunction:
-    def q_values(params, context, positions):
-        del params
+def _plain_handmade(case):
+    """The hand-made value by the discards one by one, as the recursion asks for it."""
+    params = handmade.params()
+    context = handmade.value().prepare(params, case.observation())
 
-        def one(position):
-            fields = (position.hand, position.chows, position.sets)
-            counts, chows, sets = (packed.to_counts(f).astype(jnp.int32) for f in fields)
-            return _q_arrays(counts, chows, sets, position.draws).astype(jnp.float32) + context
+    def plain(counts, melds, draws):
+        hands = np.array([counts, *valuefns.meld_counts(melds)], np.int32)
+        own = np.array([len(melds), draws], np.int32)
+        return np.asarray(_handmade_q()(params, context, hands, own)).tolist()
 
-        return jax.vmap(one)(positions)
-
-    return ValueFunction(
-        lambda params, observation: observation.drawable.astype(jnp.float32), q_values
-    )
+    return plain
 
 
-def _oracle_q(case, counts, melds, draws):
-    chows, sets = np.zeros(34, int), np.zeros(34, int)
-    for form, kind in melds:
-        if form == "chow":
-            chows[kind] += 1
-        else:
-            sets[kind] += {"pong": 1, "kong": 2, "ankong": 4}[form]
-    return (_q_arrays(np.array(counts), chows, sets, draws) + case.drawable).tolist()
+@functools.cache
+def _handmade_q():
+    def q(params, context, hands, own):
+        words = jax.vmap(packed.from_counts)(hands)[:, None]
+        return handmade.value().q_values(params, context, Position(*words, *own[:, None]))[0]
+
+    return jax.jit(q)
 
 
-def _oracle_points(case, counts, melds, kind, replacement, kappa=1.0):
-    """Scores a win in the tree by the plain scorer."""
-
-    def points(win_by, payers):
-        hand = oracle_score.WonHand(
-            counts,
-            melds,
-            kind,
-            win_by,
-            case.seat_wind,
-            case.round_wind,
-            after_kong=replacement != "plain",
-            after_open_kong=replacement == "open_kong",
-        )
-        tai = sum(oracle_score.score(hand, Rules()).values())
-        return oracle_score.payments(0, payers, tai, case.dealer, case.streak, Rules())[0]
-
-    drawn = points("self_draw", (1, 2, 3))
-    claimed = sum(points("discard", (payer,)) for payer in (1, 2, 3)) / 3
-    return kappa * drawn + (1 - kappa) * claimed
+def _made_up(plain):
+    return lambda case: functools.partial(plain, case)
 
 
-def _oracle_win(case):
+_WAYS = {
+    "one by one": _Way(valuefns.by_kind, tuple, _made_up(valuefns.plain_by_kind)),
+    "together": _Way(
+        lambda: valuefns.by_hand(after_draws=True, back=False),
+        valuefns.params,
+        _made_up(valuefns.plain_by_hand),
+    ),
+    "together with back": _Way(
+        lambda: valuefns.by_hand(after_draws=True, back=True),
+        valuefns.params,
+        _made_up(valuefns.plain_by_hand),
+    ),
+    "handmade": _Way(handmade.value, handmade.params, _plain_handmade),
+}
+
+
+@functools.cache
+def _program(way, settings, risky=False, at_once=expectimax._DECISIONS_AT_ONCE):
+    """Compiles a search of any width: (params, widths int32[18], observation) -> values."""
+    value, risk = _WAYS[way].make(), valuefns.risk() if risky else None
+
+    @functools.partial(jax.jit, compiler_options=_QUICKLY)
+    def run(params, table, seen):
+        with (
+            mock.patch.object(tree, "widths", lambda alpha: table),
+            mock.patch.object(expectimax, "_DECISIONS_AT_ONCE", at_once),
+        ):
+            solver = Solver(settings, value, risk, params)
+            return expectimax.action_values(solver, seen, seen.legal_action_mask)
+
+    return run
+
+
+def _search(way, cases, settings, alpha, risky=False, params=None, **options):
+    """Searches cases: float32[B,A]."""
+    params = _WAYS[way].params() if params is None else params
+    run = _program(way, settings, risky, **options)
+    return np.asarray(run(params, jnp.asarray(widths(alpha)), decisions.batch(cases)))
+
+
+def _plain_points(case, kappa=1.0):
+    """Scores wins in the tree by the plain scorer: points(counts, melds, kind, replacement)."""
+
+    @functools.cache
+    def points(counts, melds, kind, replacement):
+        def paid(win_by, payers):
+            hand = oracle_score.WonHand(
+                counts,
+                melds,
+                kind,
+                win_by,
+                case.seat_wind,
+                case.round_wind,
+                after_kong=replacement != "plain",
+                after_open_kong=replacement == "open_kong",
+            )
+            tai = sum(oracle_score.score(hand, Rules()).values())
+            return oracle_score.payments(0, payers, tai, case.dealer, case.streak, Rules())[0]
+
+        claimed = sum(paid("discard", (payer,)) for payer in (1, 2, 3)) / 3 if kappa < 1 else 0
+        return kappa * paid("self_draw", (1, 2, 3)) + (1 - kappa) * claimed
+
+    return points
+
+
+def _plain_win(case):
     """Scores the win that is offered at the root."""
     own = case.decision
     counts, kind = list(own.counts), own.pending
@@ -102,25 +147,6 @@ def _oracle_win(case):
     return oracle_score.payments(0, payers, tai, case.dealer, case.streak, Rules())[0]
 
 
-def _risk() -> Risk:
-    def discards(params, context, positions):
-        del params, context
-        counts = jax.vmap(packed.to_counts)(positions.hand).astype(jnp.float32)
-        rho = -16.0 * counts - 4.0 * positions.draws[:, None].astype(jnp.float32)
-        return rho, 1.0 - counts / 8.0
-
-    def passing(params, context):
-        del params, context
-        return jnp.float32(-40), jnp.float32(0.75)
-
-    return Risk(lambda params, observation: (), discards, passing)
-
-
-def _oracle_risk(counts, melds, draws):
-    del melds
-    return [-16.0 * n - 4.0 * draws for n in counts], [1 - n / 8 for n in counts]
-
-
 def _cases(seed, number, unseen_kinds, sizes=(0, 1, 2, 3, 4, 5)):
     rng = np.random.default_rng(seed)
     return [
@@ -129,27 +155,28 @@ def _cases(seed, number, unseen_kinds, sizes=(0, 1, 2, 3, 4, 5)):
     ]
 
 
-def _compare(cases, solver, q=_oracle_q, risky=False):
-    """Checks the values of all actions of all cases against the recursion."""
-    seen = decisions.batch(cases)
-    found = jax.jit(lambda seen: expectimax.action_values(solver, seen, seen.legal_action_mask))(
-        seen
+def _plain_tree(way, case, settings, alpha, risky):
+    return oracle.Tree(
+        alpha,
+        functools.cache(_WAYS[way].plain_q(case)),
+        _plain_points(case, settings.kappa),
+        settings.gamma,
+        valuefns.plain_risk if risky else None,
+        valuefns.PASS_RISK if risky else (0.0, 1.0),
     )
-    found = np.asarray(found)
-    settings = solver.settings
+
+
+def _compare(way, cases, settings, alpha, risky=False, **options):
+    """Checks the values of all actions of all cases against the recursion."""
+    found = _search(way, cases, settings, alpha, risky, **options)
+    claims = settings.depth if settings.claim_depth is None else settings.claim_depth
     for row, case in zip(found, cases, strict=True):
-        tree = oracle.Tree(
-            settings.alpha,
-            functools.partial(q, case),
-            functools.partial(_oracle_points, case, kappa=settings.kappa),
-            settings.gamma,
-            _oracle_risk if risky else None,
-            (-40.0, 0.75) if risky else (0.0, 1.0),
-        )
-        expected = oracle.actions(tree, case.decision, case.legal, settings.depth)
+        plain = _plain_tree(way, case, settings, alpha, risky)
+        layers = claims if case.decision.pending >= 0 else settings.depth
+        expected = oracle.actions(plain, case.decision, case.legal, layers)
         ids = {decisions.action_id(name): value for name, value in expected.items()}
         if case.decision.may_win:
-            ids[actions.WIN] = _oracle_win(case)
+            ids[actions.WIN] = _plain_win(case)
         assert set(np.nonzero(np.isfinite(row))[0]) == set(ids), case
         np.testing.assert_allclose(
             [row[a] for a in ids], list(ids.values()), rtol=2e-5, atol=2e-2, err_msg=str(case)
@@ -158,74 +185,144 @@ def _compare(cases, solver, q=_oracle_q, risky=False):
         assert ids[int(row.argmax())] >= best - 1e-4 * abs(best) - 2e-2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("alpha", [0.2, 0.6, 1.0])
-def test_one_layer(alpha):
-    solver = Solver(Settings(depth=1, alpha=alpha), _made_up(), None, ())
-    _compare(_cases(1, 48, 6), solver)
+def _all_kinds_of_decisions(cases):
+    """Makes sure that nothing the tests are about is missing from their cases."""
+    names = {name.partition(" ")[0] for case in cases for name in case.legal}
+    assert {"pass", "pong", "open_kong", "concealed_kong", "added_kong", "chow_low"} <= names
+    assert any(case.decision.may_win for case in cases)
+    assert any(case.decision.locked for case in cases)
+    assert {len(case.decision.melds) for case in cases} == set(range(6))
+
+
+_RISKY = Settings(depth=2, claim_depth=1, gamma=0.875, kappa=0.25)
+_CLAIMS_DEEPER = Settings(depth=1, claim_depth=2)
+_TWO = Settings(depth=2)
+_THREE = Settings(depth=3)
+_SHALLOW = Settings(depth=0)
+
+
+def test_cases_have_everything():
+    _all_kinds_of_decisions(_cases(20, 24, 3))
+    _all_kinds_of_decisions(_cases(8, 24, 2))
 
 
 def test_no_layer_is_q():
     """A claim is worth its best Q, a pass or a kong the mean over the draws that follow."""
-    _compare(_cases(5, 24, 6), Solver(Settings(depth=0, alpha=1.0), _made_up(), None, ()))
+    _compare("one by one", _cases(5, 24, 6), _SHALLOW, 1.0)
 
 
 @pytest.mark.slow
-def test_questions_have_their_own_depth():
-    cases = _cases(6, 16, 3, sizes=(3, 4, 5))
-    seen = decisions.batch(cases)
+@pytest.mark.parametrize("alpha", [0.2, 0.6, 1.0])
+def test_two_layers_with_risk(alpha):
+    """Leaves one by one; questions a layer less deep."""
+    _compare("one by one", _cases(20, 24, 3), _RISKY, alpha, risky=True)
 
-    def values(depth, claim_depth):
-        settings = Settings(depth=depth, claim_depth=claim_depth, alpha=0.4)
-        solver = Solver(settings, _made_up(), None, ())
-        return expectimax.action_values(solver, seen, seen.legal_action_mask)
 
-    asked = seen.pending[:, None] >= 0
-    assert asked.any() and not asked.all()
-    expected = jnp.where(asked, values(0, 0), values(1, 1))
-    chex.assert_trees_all_equal(values(1, 0), expected)
+@pytest.mark.slow
+@pytest.mark.parametrize("alpha", [0.2, 0.6, 1.0])
+def test_two_layers_with_risk_of_leaves_together(alpha):
+    _compare("together with back", _cases(20, 24, 3), _RISKY, alpha, risky=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alpha", [0.2, 0.6, 1.0])
+def test_claims_deeper_of_leaves_together(alpha):
+    """Inner nodes ordered by their Q, leaves together; the own turn a layer less deep."""
+    _compare("together", _cases(20, 24, 3), _CLAIMS_DEEPER, alpha)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alpha", [0.2, 0.6, 1.0])
+def test_two_layers_of_the_handmade_value(alpha):
+    _compare("handmade", _cases(8, 12, 2), _TWO, alpha)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.2, 0.6])
-def test_two_layers(alpha):
-    solver = Solver(Settings(depth=2, alpha=alpha), _made_up(), None, ())
-    _compare(_cases(2, 24, 3, sizes=(0, 2, 3, 4, 5, 5)), solver)
+def test_three_layers(alpha):
+    _compare("together with back", _cases(4, 12, 2, sizes=(3, 4, 5)), _THREE, alpha)
+
+
+def _few_left(seed, number, most):
+    """Makes own turns with 1 to `most` tiles left to draw, no win declined before."""
+    rng, cases = np.random.default_rng(seed), []
+    while len(cases) < number:
+        num_melds = int(rng.integers(6))
+        case = decisions.sample(rng, num_melds, False, 4)
+        tiles = rng.permutation(np.repeat(np.arange(34), case.decision.unseen))
+        unseen = np.bincount(tiles[: rng.integers(1, most + 1)], minlength=34)
+        own = dataclasses.replace(case.decision, unseen=tuple(unseen.tolist()))
+        if not own.locked and not own.may_win:
+            cases.append(dataclasses.replace(case, decision=own))
+    return cases
 
 
 @pytest.mark.slow
-def test_two_layers_of_full_width_with_risk():
-    settings = Settings(depth=2, alpha=1.0, gamma=0.875, kappa=0.25)
-    solver = Solver(settings, _made_up(), _risk(), ())
-    _compare(_cases(3, 16, 3, sizes=(3, 4, 5, 5)), solver, risky=True)
+def test_full_width_solves_the_last_draws():
+    """As many layers as draws, leaves worth nothing: the game of one player, solved exactly."""
+    cases = _few_left(9, 12, 3)
+    found = _search("together with back", cases, _THREE, 1.0, params=valuefns.params(scale=0))
+    won = 0
+    for row, case in zip(found, cases, strict=True):
+        own, points = case.decision, _plain_points(case)
+        solved = lastdraws.discards(
+            own.counts,
+            len(own.melds),
+            own.unseen,
+            lambda rest, kind, own=own, points=points: points(rest, own.melds, kind, "plain"),
+        )
+        values = [float(value) for value in solved.values()]
+        np.testing.assert_allclose(row[list(solved)], values, rtol=1e-5, atol=1e-2)
+        assert row[:34].max() == pytest.approx(max(values), rel=1e-5)
+        won += 0 < max(values)
+    assert won >= 4
 
 
 @pytest.mark.slow
-def test_three_layers():
-    solver = Solver(Settings(depth=3, alpha=0.2), _made_up(), None, ())
-    _compare(_cases(4, 8, 2, sizes=(4, 5)), solver)
+def test_chances_sum_to_one():
+    """Where nothing is won in the tree, and enough is left to draw, leaves of one value are all."""
+    rng, cases = np.random.default_rng(3), []
+    while len(cases) < 12:
+        case = _cases(int(rng.integers(1 << 30)), 1, 2, sizes=(int(rng.integers(3)),))[0]
+        tiles = rng.permutation(np.repeat(np.arange(34), 4))[: sum(case.decision.counts)]
+        counts = tuple(np.bincount(tiles, minlength=34).tolist())
+        left = np.where(np.array(counts) < 4, 1, 0) * (rng.random(34) < 0.12)
+        if left.sum() < 3 or _within_reach(counts, len(case.decision.melds)):
+            continue
+        own = dataclasses.replace(
+            case.decision, counts=counts, unseen=tuple(left.tolist()), may_win=False
+        )
+        cases.append(dataclasses.replace(case, decision=own, legal=set(), drawn=int(tiles[0])))
+    params = valuefns.params(scale=0, more=1000)
+    found = _search("together with back", cases, _THREE, 0.2, params=params)
+    np.testing.assert_allclose(found[np.isfinite(found)], 1000, rtol=1e-6)
+
+
+def _within_reach(counts, num_melds):
+    """Tells whether some three draws could complete the hand, whatever is thrown."""
+    hand = packed.from_counts(jnp.asarray(counts, jnp.int32))
+    return int(distance.deficiency(hand, jnp.int32(num_melds))) <= 3
 
 
 @pytest.mark.slow
-def test_one_layer_of_the_handmade_value():
-    """The same recursion with the hand-made value, its leaves by the discards one by one."""
-    value, params = handmade.value(), handmade.params()
-    q = jax.jit(value.q_values)
+def test_no_tile_is_drawn_that_is_all_visible():
+    """Hands with more copies than are left may be worth anything: they do not count."""
+    cases = _cases(20, 24, 3)
+    args = ("together with back", cases, _RISKY, 0.6, True)
+    plain = _search(*args)
+    for impossible in (-(2.0**19), 2.0**19):
+        found = _search(*args, params=valuefns.params(impossible=impossible))
+        np.testing.assert_array_equal(found, plain)
 
-    def oracle_q(case, counts, melds, draws):
-        chows, sets = np.zeros(34, np.int32), np.zeros(34, np.int32)
-        for form, kind in melds:
-            if form == "chow":
-                chows[kind] += 1
-            else:
-                sets[kind] += {"pong": 1, "kong": 2, "ankong": 4}[form]
-        words = [packed.from_counts(jnp.asarray(c))[None] for c in (counts, chows, sets)]
-        own = [jnp.full(1, n, jnp.int32) for n in (len(melds), draws)]
-        found = q(params, value.prepare(params, case.observation()), Position(*words, *own))
-        return np.asarray(found[0]).tolist()
 
-    solver = Solver(Settings(depth=1, alpha=0.6), value, None, params)
-    _compare(_cases(8, 12, 3, sizes=(0, 2, 4, 5)), solver, oracle_q)
+@pytest.mark.slow
+def test_batches_are_cut_in_pieces():
+    """Also of one decision each, so that no row depends on the others, and the last one filled."""
+    cases = _cases(20, 24, 3)
+    args = ("one by one", cases, _SHALLOW, 0.6)
+    whole = _search(*args)
+    np.testing.assert_array_equal(_search(*args, at_once=1), whole)
+    np.testing.assert_array_equal(_search(*args, at_once=7), whole)
 
 
 def test_widths_are_exact():
@@ -235,25 +332,10 @@ def test_widths_are_exact():
     assert widths(0.7)[10] == 7
 
 
-def test_handmade_best_is_its_best_discard():
-    """The leaf's short cut is what it claims to be."""
-    value, params = handmade.value(), handmade.params()
-    cases = _cases(5, 60, 8)
-    seen = decisions.batch(cases)
-    contexts = jax.vmap(value.prepare, (None, 0))(params, seen)
-    own = jax.vmap(root_of)(seen, seen.legal_action_mask).tiles
-    positions = Position(*own, jnp.zeros(len(cases), jnp.int32))
-    per_case = jax.tree.map(lambda x: x[:, None], positions)
-    q = jax.vmap(value.q_values, (None, 0, 0))(params, contexts, per_case)[:, 0]
-    best = jax.vmap(value.best, (None, 0, 0))(params, contexts, per_case)[:, 0]
-    held = np.asarray(seen.hand) > 0
-    np.testing.assert_array_equal(best, np.max(np.where(held, q, -np.inf), axis=1))
-
-
 @pytest.mark.slow
 def test_explain_decides():
     """The player acts by the values it explains, and by nothing else."""
-    player = expectimax.make(depth=1, alpha=1.0)
+    player = expectimax.make(depth=0, claim_depth=0, alpha=1.0)
     cases = _cases(6, 24, 34)
     seen = decisions.batch(cases)
     mask = seen.legal_action_mask

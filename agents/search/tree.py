@@ -637,7 +637,9 @@ def _singles_and_order(
     )
     num_draws = _repeat(fork.draws, MAX_TILES)
     back = _grown(solver, contexts, fork, after.back, firsts, fork.tried, num_draws)
-    return found[:, :MAX_TILES], (found[:, MAX_TILES:][:, _PLACE], back)
+    is_back = (fork.kinds[:, :, None] == _KINDS[None, None])[:, None]  # a copy of the tile drawn
+    order = jnp.where(is_back, back[:, :, None], found[:, MAX_TILES:][:, _PLACE])
+    return found[:, :MAX_TILES], (order, back)
 
 
 def _q_of_nodes(solver: Solver, contexts: Contexts, fork: _Fork, is_open: Array) -> Array:
