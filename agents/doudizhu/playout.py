@@ -29,6 +29,7 @@ STYLES = ("uniform", "sensible")
 _BLOCKS, _BLOCK = 16, 20  # places for the groups, to find one in two short steps
 _MOST = 800  # highest weight: no hand has 80 groups, so that sums stay below 2^16
 _MAX_KICKERS = 5
+_GAMES_OF_LANE = 4
 _LOW_RANKS = 8  # in the low word
 _FIRSTS = np.uint32(0x11111111)  # the lowest card of each rank
 
@@ -55,22 +56,47 @@ def play_out(keys: Array, table: Table, style: str, rules: Rules = DEFAULT) -> A
     Returns:
       int32[B, M] who wins.
     """
-    num_rows, num_each = table.player.shape
-    flat = jax.tree.map(lambda x: x.reshape(num_rows * num_each, *x.shape[2:]), table)
+    num_rows, num_games = table.player.shape
+    in_turn = _GAMES_OF_LANE if num_games % _GAMES_OF_LANE == 0 else 1
+    num_lanes = num_rows * num_games // in_turn
+    queues = jax.tree.map(lambda x: x.reshape(num_lanes, in_turn, *x.shape[2:]), table)
 
-    def is_running(carry: tuple[Array, Table]) -> Array:
-        return jnp.any(carry[1].winner < 0)
-
-    def one_ply(carry: tuple[Array, Table]) -> tuple[Array, Table]:
-        ply, flat = carry
-        bits = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, ply), (num_each,)))(
-            keys
+    def one_lane(bits: Array, queue: Table, lane: _Lane) -> _Lane:
+        reached = _one_ply(bits, lane.table, style, rules)
+        is_over = reached.winner >= 0
+        winners = jnp.where(
+            np.arange(in_turn) == lane.game, reached.winner.astype(jnp.int8), lane.winners
         )
-        moved = jax.vmap(lambda b, t: _one_lane(b, t, style, rules))(bits.reshape(-1), flat)
-        return ply + 1, moved
+        game = lane.game + is_over.astype(jnp.int32)
+        takes_next = is_over & (game < in_turn)
+        following = jax.tree.map(lambda x: x[jnp.minimum(game, in_turn - 1)], queue)
+        table = jax.tree.map(lambda a, b: jnp.where(takes_next, a, b), following, reached)
+        return _Lane(table, jnp.minimum(game, in_turn), winners)
 
-    _, flat = lax.while_loop(is_running, one_ply, (jnp.int32(0), flat))
-    return flat.winner.reshape(num_rows, num_each)
+    def is_running(carry: tuple[Array, _Lane]) -> Array:
+        return jnp.any(carry[1].game < in_turn)
+
+    def one_step(carry: tuple[Array, _Lane]) -> tuple[Array, _Lane]:
+        step, lanes = carry
+        shape = (num_lanes // num_rows,)
+        bits = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, step), shape))(keys)
+        return step + 1, jax.vmap(one_lane)(bits.reshape(-1), queues, lanes)
+
+    lanes = _Lane(
+        table=jax.tree.map(lambda x: x[:, 0], queues),
+        game=jnp.zeros(num_lanes, jnp.int32),
+        winners=jnp.full((num_lanes, in_turn), -1, jnp.int8),
+    )
+    _, lanes = lax.while_loop(is_running, one_step, (jnp.int32(0), lanes))
+    return lanes.winners.astype(jnp.int32).reshape(num_rows, num_games)
+
+
+class _Lane(NamedTuple):
+    """A lane plays some games one after another, so that few lanes wait for the longest."""
+
+    table: Table
+    game: Array  # int32[]  index of the game in play, their number at the end
+    winners: Array  # int8[games]
 
 
 def after(table: Table, move: Array) -> Table:
@@ -79,7 +105,7 @@ def after(table: Table, move: Array) -> Table:
     return _moved(table, cards, move, move == PASS)
 
 
-def _one_lane(bits: Array, table: Table, style: str, rules: Rules) -> Table:
+def _one_ply(bits: Array, table: Table, style: str, rules: Rules) -> Table:
     """Plays one ply; a finished game stays as it is."""
     info = _info()
     is_mover = np.arange(NUM_PLAYERS) == table.player
