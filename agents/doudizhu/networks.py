@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from agents.doudizhu import planes
 from agents.doudizhu.planes import LAYOUTS, NUM_PLANES, View
@@ -113,10 +114,11 @@ class Cnn(nn.Module):
 
     def setup(self) -> None:
         """Declares the layers."""
-        shape = (3, 3, NUM_PLANES, self.width)
-        self.kernel = self.param("kernel", nn.initializers.he_normal(), shape)
-        self.bias = self.param("bias", nn.initializers.zeros_init(), (self.width,))
-        self.convolutions = [nn.Conv(self.width * times, (3, 3)) for times in (1, 2, 2)]
+        self.first = Convolution(NUM_PLANES, self.width)
+        self.convolutions = [
+            Convolution(self.width * before, self.width * after)
+            for before, after in ((1, 1), (1, 2), (2, 2))
+        ]
         self.dense = [nn.Dense(self.width * 4), nn.Dense(self.width * 2), nn.Dense(1)]
 
     def __call__(self, state: Array, candidate: Array) -> Array:
@@ -125,22 +127,50 @@ class Cnn(nn.Module):
 
     def shared(self, state: Array) -> Array:
         """Returns the state's share of the first layer: float32[15, 15, width]."""
-        return _convolve(state, self.kernel[:, :, :-1]) + self.bias
+        return _convolve(state, self.first.kernel[:, :-1]) + self.first.bias
 
     def logit(self, shared: Array, candidate: Array) -> Array:
         """Adds the candidate's share and runs the rest: float32[]."""
-        x = nn.relu(shared + _convolve(candidate[..., None], self.kernel[:, :, -1:]))
+        x = nn.relu(shared + _convolve(candidate[..., None], self.first.kernel[:, -1:]))
         for convolution in self.convolutions:
-            x = nn.max_pool(x, (2, 2), (2, 2), padding="SAME")
-            x = nn.relu(convolution(x))
+            x = nn.relu(convolution(_pool(x)))
         x = x.reshape(-1)
         for layer in self.dense[:-1]:
             x = nn.relu(layer(x))
         return self.dense[-1](x)[0]
 
 
+class Convolution(nn.Module):
+    """A convolution of 3 x 3 with the channels before and after it."""
+
+    before: int
+    after: int
+
+    def setup(self) -> None:
+        """Declares the parameters."""
+        initial = nn.initializers.variance_scaling(2.0, "fan_in", "normal", (0, 1))
+        self.kernel = self.param("kernel", initial, (9, self.before, self.after))
+        self.bias = self.param("bias", nn.initializers.zeros_init(), (self.after,))
+
+    def __call__(self, x: Array) -> Array:
+        """Convolves float32[rows, columns, before]."""
+        return _convolve(x, self.kernel) + self.bias
+
+
 def _convolve(x: Array, kernel: Array) -> Array:
-    """Convolves [15, 15, channels] with [3, 3, channels, width]."""
-    return jax.lax.conv_general_dilated(
-        x[None], kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
-    )[0]
+    """Convolves [rows, columns, before] with [9, before, after], zeros around it."""
+    before, after = kernel.shape[1:]
+    window = kernel.reshape(3, 3, before, after)
+    names = ("NHWC", "HWIO", "NHWC")
+    return lax.conv_general_dilated(x[None], window, (1, 1), "SAME", dimension_numbers=names)[0]
+
+
+def _pool(x: Array) -> Array:
+    """Keeps the highest of each 2 x 2 of float32[rows, columns, channels], none of it negative.
+
+    On a CPU the gradient of a pooling by windows takes as long as all the rest of the network.
+    """
+    rows, columns, channels = x.shape
+    x = jnp.pad(x, ((0, rows % 2), (0, columns % 2), (0, 0)))
+    x = x.reshape((rows + 1) // 2, 2, (columns + 1) // 2, 2, channels)
+    return jnp.max(jnp.max(x, axis=3), axis=1)
