@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 
 from mjx.observe import Observation
-from mjx.rules import DEFAULT, Rules
+from mjx.rules import DEFAULT
 
 Array = jax.Array
 Params = Any  # a pytree of arrays

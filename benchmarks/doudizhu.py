@@ -85,7 +85,9 @@ def _decisions(num: int) -> Observation:
             bits, index = step
             words = jax.vmap(lambda one: doudizhu.legal_words(one))(states)
             moves = jax.vmap(legal.nth_legal)(bits, words)
-            reached = play_forced(jax.vmap(lambda one, move: doudizhu.step(one, move))(states, moves))
+            reached = play_forced(
+                jax.vmap(lambda one, move: doudizhu.step(one, move))(states, moves)
+            )
             # Lane i stays where it is after i modulo LENGTH decisions, or before its last.
             stays = reached.terminated | (jnp.arange(num) % LENGTH < index)
             states = jax.tree.map(

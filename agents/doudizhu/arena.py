@@ -105,7 +105,7 @@ def match(
     num_rows, chunk = num_lanes // 2, max(1, num_lanes // 8)
     players = _Players((a, b), clock)
     records: list[dict[str, np.ndarray]] = []
-    num_dealt, num_done = 0, 0
+    side, num_dealt, num_done = A, 0, 0
     table = _empty(num_lanes)
     status = jax.device_get(_status(table))
     while num_done < num_games:
@@ -215,9 +215,7 @@ def _put(table: Lanes, batch: Batch, move: Array) -> tuple[Lanes, Status]:
     is_legal = jax.vmap(legal.is_legal)(before, move)
     reached = jax.vmap(advance)(before, jnp.where(is_legal, move, PASS))
     place = jnp.where(batch.is_real, batch.lane, len(table.game))
-    state = jax.tree.map(
-        lambda old, new: old.at[place].set(new, mode="drop"), table.state, reached
-    )
+    state = jax.tree.map(lambda old, new: old.at[place].set(new, mode="drop"), table.state, reached)
     table = table.replace(state=play_forced(state))
     return table, _status(table, jnp.sum(batch.is_real & ~is_legal, dtype=jnp.int32))
 

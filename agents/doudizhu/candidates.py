@@ -41,7 +41,7 @@ def candidates(
       int32[K] ids in ascending order, -1 where there are no more, and int32[] their number; K is
       `MAX_GROUPS` or `legal.MAX_LEGAL`.
     """
-    words = stage(lambda *args: legal.words_of(*args, rules), hand, to_beat)
+    words = stage(lambda h, t: legal.words_of(h, t, rules), hand, to_beat)
     ids, num = stage(legal.list_words, words)
     return stage(_cheapest, hand, ids) if is_grouped else (ids, num)
 

@@ -35,7 +35,7 @@ def write(path: pathlib.Path, config: NetworkConfig, params: Params, about: dict
     text = json.dumps({"width": config.width, "layout": config.layout, "about": about})
     leaves = {_name(path): np.asarray(leaf) for path, leaf in jax.tree.leaves_with_path(params)}
     beside = path.with_suffix(".tmp.npz")
-    np.savez_compressed(beside, **{_ABOUT: np.array(text)}, **leaves)
+    np.savez_compressed(beside, allow_pickle=False, **{_ABOUT: np.array(text), **leaves})
     os.replace(beside, path)
 
 

@@ -110,7 +110,7 @@ def _one_ply(bits: Array, table: Table, style: str, rules: Rules) -> Table:
     info = _info()
     is_mover = np.arange(NUM_PLAYERS) == table.player
     hand = jnp.sum(jnp.where(is_mover[:, None], table.hands, 0), axis=0, dtype=jnp.int8)
-    is_legal = stage(lambda *args: groups.groups_of(*args, rules), hand, table.to_beat)
+    is_legal = stage(lambda h, t: groups.groups_of(h, t, rules), hand, table.to_beat)
     is_last = is_legal & (info.num_cards == jnp.sum(hand, dtype=jnp.int32))
     owner = (table.player - 1 - table.passes) % NUM_PLAYERS
     is_mate = (table.player != LANDLORD) & (owner != LANDLORD)
@@ -118,7 +118,7 @@ def _one_ply(bits: Array, table: Table, style: str, rules: Rules) -> Table:
     weight = jnp.where(is_legal, jnp.asarray(weights(style))[situation], 0)
     weight = jnp.where(jnp.any(is_last), is_last.astype(jnp.int32), weight)
     group = stage(_draw, bits, weight)
-    cards = stage(lambda *args: _cards(*args, rules), hand, group)
+    cards = stage(lambda h, g: _cards(h, g, rules), hand, group)
     is_pass = group == groups.PASS_GROUP
     first = jnp.asarray(tables.group_table(rules.strict).first)[group]
     moved = _moved(table, cards, first, is_pass)

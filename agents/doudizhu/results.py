@@ -59,7 +59,11 @@ def table(result: dict[str, Any]) -> str:
     a, b = result["a"], result["b"]
     lines = [f"{a['name']} v {b['name']}, {result['deals']} deals, each played by both sides"]
     lines.append(f"{'':16}{'WP of a':^26}{'ADP of a':^30}")
-    for label, part in (("both", a), ("as landlord", a["landlord"]), ("as peasants", a["peasants"])):
+    for label, part in (
+        ("both", a),
+        ("as landlord", a["landlord"]),
+        ("as peasants", a["peasants"]),
+    ):
         wp = f"{part['wp']:.3f} ({part['wp_low']:.3f} to {part['wp_high']:.3f})"
         adp = f"{part['adp']:+.3f} ({part['adp_low']:+.3f} to {part['adp_high']:+.3f})"
         lines.append(f"{label:16}{wp:<26}{adp:<30}")

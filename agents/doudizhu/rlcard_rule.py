@@ -1,3 +1,4 @@
+# ruff: noqa: NPY002 (rlcard draws from the global generator)
 """The rule agent of rlcard 1.2.0 (`doudizhu-rule-v1`), shown our games through its own eyes.
 
 rlcard is an extra (`pip install rlcard==1.2.0`). The agent draws from NumPy's global generator,
@@ -9,7 +10,7 @@ import fcntl
 import functools
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import jax
@@ -73,12 +74,14 @@ def _agent() -> Any:
             fcntl.flock(lock, fcntl.LOCK_EX)
             from rlcard.models.doudizhu_rule_models import DouDizhuRuleAgentV1
     except ImportError as error:
-        raise ValueError(f"rlcard_rule needs rlcard: pip install rlcard==1.2.0 ({error}).") from None
+        raise ValueError(
+            f"rlcard_rule needs rlcard: pip install rlcard==1.2.0 ({error})."
+        ) from None
     return DouDizhuRuleAgentV1()
 
 
 @contextlib.contextmanager
-def _kept_generator() -> Iterator[None]:
+def _kept_generator() -> Generator[None]:
     """Gives NumPy's global generator back as it was."""
     before = np.random.get_state()
     try:

@@ -19,7 +19,6 @@ import jax
 import orbax.checkpoint as ocp
 
 from agents.learn.config import Config, ConfigError, differences, from_dict, to_dict
-from agents.learn.loop import TrainState
 
 Params = Any
 C = TypeVar("C")
@@ -62,7 +61,7 @@ class Run:
         self._manager = _manager(self.folder, keep=2)
         self._board = _board(self.folder, self._manager.latest_step())
 
-    def restore(self, init: Callable[[], TrainState]) -> TrainState | None:
+    def restore(self, init: Callable[[], C]) -> C | None:
         """Returns the newest checkpoint, or None before the first; drops later metrics.
 
         Args:
@@ -88,7 +87,7 @@ class Run:
             ) from error
         return restored["rest"].replace(params=restored["params"])
 
-    def save(self, state: TrainState) -> None:
+    def save(self, state: Any) -> None:
         """Writes a checkpoint; it counts only once it is whole. Does nothing if it is there."""
         if self._manager.latest_step() == int(state.iteration):
             return
@@ -258,7 +257,7 @@ def _whole_lines(path: pathlib.Path) -> list[str]:
     return path.read_text().split("\n")[:-1]
 
 
-def _split(state: TrainState) -> tuple[Params, TrainState]:
+def _split(state: Any) -> tuple[Params, Any]:
     """Takes the parameters apart, so that an agent can be read without the rest."""
     return state.params, state.replace(params=())
 

@@ -212,7 +212,9 @@ def held_out_error(
         batch = jax.tree.map(lambda leaf: leaf[index], samples)
         is_there = (start + jnp.arange(size, dtype=jnp.int32) < num)[:, None]
         # The same candidates every time: the error is compared from epoch to epoch.
-        batch = draw(jax.random.fold_in(jax.random.key(0), start), batch, config.learning.candidates)
+        batch = draw(
+            jax.random.fold_in(jax.random.key(0), start), batch, config.learning.candidates
+        )
         batch = batch.replace(ids=jnp.where(is_there, batch.ids, jnp.int16(-1)))
         _, more_squared, more_games = errors(network, params, batch)
         return start + size, squared + more_squared, games + more_games
