@@ -20,7 +20,7 @@ import numpy as np
 
 import doudizhu
 from agents.doudizhu import players, root
-from agents.doudizhu.arena import play_forced
+from agents.doudizhu.forced import play_forced
 from doudizhu import legal
 from doudizhu.observe import Observation
 

@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import struct
-from jax import lax
 
+from agents.doudizhu.forced import play_forced
 from agents.policy import Policy
 from doudizhu import legal, score
 from doudizhu.moves import PASS
@@ -26,7 +26,6 @@ from doudizhu.observe import Observation, observe
 from doudizhu.rules import Rules
 from doudizhu.state import LANDLORD, State
 from doudizhu.step import advance, init
-from mjx.stage import stage
 
 Array = jax.Array
 
@@ -218,27 +217,6 @@ def _put(table: Lanes, batch: Batch, move: Array) -> tuple[Lanes, Status]:
     state = jax.tree.map(lambda old, new: old.at[place].set(new, mode="drop"), table.state, reached)
     table = table.replace(state=play_forced(state))
     return table, _status(table, jnp.sum(batch.is_real & ~is_legal, dtype=jnp.int32))
-
-
-def play_forced(state: State, rules: Rules = _POINTS) -> State:
-    """Plays in states [L, ...] until more than one move is legal, or the game is over."""
-
-    def look(state: State) -> tuple[Array, Array]:
-        words = stage(lambda one: legal.legal_words(one, rules), state)
-        only, num = legal.list_words(words, 1)
-        return only[0], (num == 1) & ~state.terminated
-
-    def one_ply(carry: tuple) -> tuple:
-        state, move, is_forced = carry
-        state = jax.vmap(
-            lambda one, move, forced: jax.tree.map(
-                lambda new, old: jnp.where(forced, new, old), advance(one, move), one
-            )
-        )(state, move, is_forced)
-        return state, *jax.vmap(look)(state)
-
-    carry = (state, *jax.vmap(look)(state))
-    return lax.while_loop(lambda carry: jnp.any(carry[2]), one_ply, carry)[0]
 
 
 @jax.jit

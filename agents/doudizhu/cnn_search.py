@@ -8,18 +8,18 @@ from agents.doudizhu.root import Settings
 from agents.policy import Params, Policy
 from doudizhu.rules import DEFAULT, Rules
 
-_ = Settings()
+_DEFAULT = Settings()
 
 
 def make(
     path: str = "",
     prior_visits: float = 4.0,
-    playouts: int = _.playouts,
-    at_once: int = _.at_once,
-    exploration: float = _.exploration,
-    candidates: str = _.candidates,
-    style: str = _.style,
-    min_visits: float = _.min_visits,
+    playouts: int = _DEFAULT.playouts,
+    at_once: int = _DEFAULT.at_once,
+    exploration: float = _DEFAULT.exploration,
+    candidates: str = _DEFAULT.candidates,
+    style: str = _DEFAULT.style,
+    min_visits: float = _DEFAULT.min_visits,
     move_time: float = 0.0,
     rules: Rules = DEFAULT,
 ) -> Policy:

@@ -152,7 +152,8 @@ def sample(
     keys: Array, observation: Observation, root: Root, chosen: Array, settings: Settings
 ) -> Array:
     """Plays children out, each with hidden cards of its own: float32[B, M], 1 where we win."""
-    deal_keys, play_keys = jnp.unstack(jax.vmap(jax.random.split)(keys), axis=1)
+    fold_in = jax.vmap(jax.random.fold_in, (0, None))
+    deal_keys, play_keys = fold_in(keys, 0), fold_in(keys, 1)
 
     def one_game(key: Array, seen: Observation, move: Array, is_open: Array) -> Table:
         state = determinize(key, seen)

@@ -13,17 +13,17 @@ from doudizhu.rules import DEFAULT, Rules
 
 Begin = Callable[[Params, Observation], Root]
 
-_ = Settings()
+_DEFAULT = Settings()
 _MAX_SECONDS = 3600
 
 
 def make(
-    playouts: int = _.playouts,
-    at_once: int = _.at_once,
-    exploration: float = _.exploration,
-    candidates: str = _.candidates,
-    style: str = _.style,
-    min_visits: float = _.min_visits,
+    playouts: int = _DEFAULT.playouts,
+    at_once: int = _DEFAULT.at_once,
+    exploration: float = _DEFAULT.exploration,
+    candidates: str = _DEFAULT.candidates,
+    style: str = _DEFAULT.style,
+    min_visits: float = _DEFAULT.min_visits,
     move_time: float = 0.0,
     rules: Rules = DEFAULT,
 ) -> Policy:

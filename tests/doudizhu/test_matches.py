@@ -12,7 +12,7 @@ import pytest
 
 import doudizhu
 import eval as script
-from agents.doudizhu import arena, players, results, rlcard_rule, search
+from agents.doudizhu import arena, forced, players, results, rlcard_rule, search
 from agents.policy import Policy
 from doudizhu import legal, moves
 from tests.doudizhu import scenes
@@ -274,7 +274,7 @@ def test_the_command_writes_its_figures(tmp_path, capsys):
 def test_forced_moves_are_played_unasked():
     """Until there is a choice, or the game is over."""
     states = scenes.midgame(64)
-    after = jax.device_get(jax.jit(arena.play_forced)(states))
+    after = jax.device_get(jax.jit(forced.play_forced)(states))
     num = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, 1)[1]))(after))
     before = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, 1)[1]))(states))
     assert ((num > 1) | after.terminated).all()

@@ -13,7 +13,7 @@ from flax import struct
 from jax import lax
 
 from agents.doudizhu import planes, root
-from agents.doudizhu.arena import play_forced
+from agents.doudizhu.forced import play_forced
 from agents.doudizhu.learn.config import SelfPlayConfig
 from agents.doudizhu.planes import View
 from agents.doudizhu.root import Root, Settings
