@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from agents.doudizhu import planes
 from agents.doudizhu.planes import LAYOUTS, NUM_PLANES, View
@@ -158,11 +157,18 @@ class Convolution(nn.Module):
 
 
 def _convolve(x: Array, kernel: Array) -> Array:
-    """Convolves [rows, columns, before] with [9, before, after], zeros around it."""
-    before, after = kernel.shape[1:]
-    window = kernel.reshape(3, 3, before, after)
-    names = ("NHWC", "HWIO", "NHWC")
-    return lax.conv_general_dilated(x[None], window, (1, 1), "SAME", dimension_numbers=names)[0]
+    """Convolves [rows, columns, before] with [9, before, after], zeros around it.
+
+    Written as one product of matrices: XLA's convolutions are slow inside of loops on a CPU.
+    """
+    rows, columns, before = x.shape
+    padded = jnp.pad(x, ((1, 1), (1, 1), (0, 0)))
+    shifted = [
+        padded[row : row + rows, column : column + columns]
+        for row in range(3)
+        for column in range(3)
+    ]
+    return jnp.concatenate(shifted, axis=-1) @ kernel.reshape(9 * before, -1)
 
 
 def _pool(x: Array) -> Array:

@@ -89,7 +89,7 @@ def test_figures_equal_plain_python():
     wins, gains = [], []
     for deal in range(9):
         as_landlord, as_peasants = winner[deal, 0] == 0, winner[deal, 1] != 0
-        wins.append((as_landlord + as_peasants) / 2)
+        wins.append((int(as_landlord) + int(as_peasants)) / 2)
         gains.append((points[deal, 0] - points[deal, 1]) / 2)
     for name, values in (("wp", wins), ("adp", gains)):
         margin = 2.306004 * statistics.stdev(values) / 3  # t of 8 degrees, 97.5 %; root of 9
