@@ -126,7 +126,7 @@ class Cnn(nn.Module):
 
     def shared(self, state: Array) -> Array:
         """Returns the state's share of the first layer: float32[15, 15, width]."""
-        return _convolve(state, self.first.kernel[:, :-1]) + self.first.bias
+        return _convolve(state, self.first.kernel[:, :-1]) + self.first.bias[None, None]
 
     def logit(self, shared: Array, candidate: Array) -> Array:
         """Adds the candidate's share and runs the rest: float32[]."""
@@ -153,13 +153,13 @@ class Convolution(nn.Module):
 
     def __call__(self, x: Array) -> Array:
         """Convolves float32[rows, columns, before]."""
-        return _convolve(x, self.kernel) + self.bias
+        return _convolve(x, self.kernel) + self.bias[None, None]
 
 
 def _convolve(x: Array, kernel: Array) -> Array:
     """Convolves [rows, columns, before] with [9, before, after], zeros around it.
 
-    Written as one product of matrices: XLA's convolutions are slow inside of loops on a CPU.
+    Written as one product of matrices, which has one speed in and out of loops.
     """
     rows, columns, before = x.shape
     padded = jnp.pad(x, ((1, 1), (1, 1), (0, 0)))

@@ -15,7 +15,6 @@ from agents.doudizhu import networks, root
 from agents.doudizhu.learn import evaluation, loop, selfplay
 from agents.doudizhu.learn.config import Config, LearningConfig, SearchConfig, SelfPlayConfig
 from agents.doudizhu.networks import NetworkConfig
-from agents.learn import config as settings
 from agents.learn.checkpoints import Run
 from doudizhu import moves
 
@@ -195,15 +194,6 @@ def test_settings_are_refused(tmp_path, capsys, monkeypatch):
         assert script.main(["--config", file, *extra]) == 2
         assert words in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
-
-
-def test_all_configs_are_read():
-    for name in ("doudizhu", "doudizhu_strong", "doudizhu_smoke"):
-        file = ROOT / "configs" / f"{name}.yaml"
-        assert settings.game_of(["--config", str(file)]) == "doudizhu"
-        read = settings.parse(["--config", str(file)], file, Config)
-        assert read.name == name and settings.from_dict(settings.to_dict(read), Config) == read
-    assert settings.game_of(["--config", str(ROOT / "configs" / "cpu.yaml")]) is None
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 import jax
-from tqdm import tqdm
 
 from agents.doudizhu import nets
 from agents.doudizhu.learn import curves, evaluation, loop
@@ -49,6 +48,8 @@ def main(arguments: list[str], runs: pathlib.Path) -> int:
 
 def train(config: Config, trainer: Trainer, run: Run, stop: Stop) -> TrainState:
     """Goes on with a run until its end or until it is stopped; either way it is saved."""
+    from tqdm import tqdm
+
     restored = run.restore(trainer.init)
     state = jax.jit(trainer.init)() if restored is None else restored
     start = int(state.iteration)
@@ -85,6 +86,8 @@ def save(run: Run, state: TrainState, config: Config) -> None:
 
 def match(pairing: evaluation.Pairing) -> dict[str, Any]:
     """Plays one match of the final table under a progress bar."""
+    from tqdm import tqdm
+
     names = f"{pairing.a.name} v {pairing.b.name}"
     with tqdm(total=2 * pairing.deals, desc=names, unit=" games", disable=None) as bar:
 
