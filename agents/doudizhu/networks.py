@@ -157,10 +157,7 @@ class Convolution(nn.Module):
 
 
 def _convolve(x: Array, kernel: Array) -> Array:
-    """Convolves [rows, columns, before] with [9, before, after], zeros around it.
-
-    Written as one product of matrices, which has one speed in and out of loops.
-    """
+    """Convolves [rows, columns, before] with [9, before, after], as one product of matrices."""
     rows, columns, before = x.shape
     padded = jnp.pad(x, ((1, 1), (1, 1), (0, 0)))
     shifted = [
