@@ -1,6 +1,10 @@
-"""Plays two agents against each other, two seats against two, and says which is stronger.
+"""Plays two agents against each other and says which is stronger.
 
-Example: python eval.py --a greedy --b random --pairs 500 --seed 0 --json result.json
+    python eval.py --a greedy --b random --pairs 500 --seed 0 --json result.json
+    python eval.py --game doudizhu --a search --b random --deals 500 --seed 0
+
+Mahjong is played two seats against two, each wall twice; Dou Dizhu landlord against peasants, each
+deal twice.
 """
 
 import argparse
@@ -26,6 +30,12 @@ LIBRARIES = ("jax", "jaxlib", "flax", "optax", "numpy", "scipy")
 
 def main(arguments: list[str] | None = None) -> None:
     """Reads the command line, plays the match, prints and writes the figures."""
+    choice = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    choice.add_argument("--game", choices=("mahjong", "doudizhu"), default="mahjong")
+    game, arguments = choice.parse_known_args(arguments)
+    if game.game == "doudizhu":
+        _doudizhu(arguments)
+        return
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
@@ -52,7 +62,8 @@ def main(arguments: list[str] | None = None) -> None:
             keep_actions=options.record is not None,
         )
     result = results.figures(played, (options.a, options.b))
-    result |= _circumstances(options, rules, time.perf_counter() - start)
+    result |= _circumstances(options, time.perf_counter() - start)
+    result |= {"rules": dataclasses.asdict(rules), "interval": "Student's t over pairs, 95 %"}
     print(results.table(result))
     if options.json is not None:
         record.write_file(options.json, [json.dumps(result, indent=2, allow_nan=False)])
@@ -60,18 +71,64 @@ def main(arguments: list[str] | None = None) -> None:
         record.write_file(options.record, _lines(played, options, rules))
 
 
-def _parser() -> argparse.ArgumentParser:
-    """Makes the command line."""
+def _doudizhu(arguments: list[str]) -> None:
+    """Does the same for Dou Dizhu."""
+    from agents.doudizhu import arena, players, results
+
+    parser = _common()
+    parser.add_argument("--deals", type=int, required=True, help="each played twice")
+    options = parser.parse_args(arguments)
+    try:
+        arena.check(options.deals, options.seed, options.lanes)
+        a = players.load(options.a)
+        b = a if options.b == options.a else players.load(options.b)
+        if options.json is not None:
+            _check_path("--json", options.json)
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
+    start = time.perf_counter()
+    with tqdm(total=2 * options.deals, unit=" games", disable=None) as bar:
+        played = arena.match(
+            a,
+            b,
+            options.deals,
+            options.seed,
+            lanes=options.lanes,
+            clock=time.perf_counter,
+            report=lambda done, _: bar.update(done - bar.n),
+        )
+    result = results.figures(played, (options.a, options.b))
+    result |= _circumstances(options, time.perf_counter() - start)
+    result |= {"interval": "Student's t over deals, 95 %"}
+    print(results.table(result))
+    if options.json is not None:
+        record.write_file(options.json, [json.dumps(result, indent=2, allow_nan=False)])
+
+
+def _common() -> argparse.ArgumentParser:
+    """Makes the part of the command line that both games share."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--game", choices=("mahjong", "doudizhu"), default="mahjong")
     parser.add_argument(
         "--a", required=True, help="an agent by name, such as greedy or ddqn:path=runs/cpu"
     )
     parser.add_argument("--b", required=True, help="the agent it plays against")
-    parser.add_argument("--pairs", type=int, required=True, help="walls, each played twice")
     parser.add_argument("--seed", type=int, required=True, help="the same seed, the same figures")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write them here")
+    parser.add_argument(
+        "--lanes",
+        type=int,
+        help="games in play at once, even; figures do not depend on it",
+    )
+    return parser
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Makes the command line."""
+    parser = _common()
+    parser.add_argument("--pairs", type=int, required=True, help="walls, each played twice")
     parser.add_argument(
         "--record", type=pathlib.Path, metavar="FILE", help="also write all hands here"
     )
@@ -79,11 +136,6 @@ def _parser() -> argparse.ArgumentParser:
         "--rules",
         default="AT",
         help=f"the table: one of {', '.join(PRESETS)}, and fields, such as wan,reserve=0",
-    )
-    parser.add_argument(
-        "--lanes",
-        type=int,
-        help=f"hands in play at once, even; figures do not depend on it (up to {arena.MAX_LANES})",
     )
     return parser
 
@@ -96,13 +148,11 @@ def _rules(text: str) -> Rules:
     return rules
 
 
-def _circumstances(options: argparse.Namespace, rules: Rules, seconds: float) -> dict[str, Any]:
+def _circumstances(options: argparse.Namespace, seconds: float) -> dict[str, Any]:
     """Records what the figures depend on."""
     versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
     return {
         "seed": options.seed,
-        "rules": dataclasses.asdict(rules),
-        "interval": "Student's t over pairs, 95 %",
         "seconds": seconds,
         "python": sys.version.split()[0],
         "versions": versions,

@@ -1,15 +1,15 @@
-"""Trains Expectimax + Double DQN by self-play, and says how strong it has become.
+"""Trains players by self-play, and says how strong they have become.
 
     python train.py                                    # configs/cpu.yaml
     python train.py --config configs/smoke.yaml        # everything once
     python train.py --seed 1 --learning.batch 512      # any setting
+    python train.py --config configs/doudizhu.yaml     # the second game
 
 Everything goes to runs/NAME. Stopped at any moment and started again with the same settings, it
 goes on from its last checkpoint as if it had never stopped.
 """
 
 import pathlib
-import signal
 import sys
 import time
 from typing import Any
@@ -22,38 +22,21 @@ from agents.learn import curves, evaluation, loop, player
 from agents.learn.checkpoints import CheckpointError, Run
 from agents.learn.config import Config, ConfigError
 from agents.learn.loop import TrainState
+from agents.learn.stop import Stop
 
 DEFAULT = pathlib.Path(__file__).parent / "configs" / "cpu.yaml"
 RUNS = pathlib.Path("runs")
 
 
-class Stop:
-    """Notes a wish to stop (Ctrl-C, SIGTERM), granted once the run is saved."""
-
-    def __init__(self) -> None:
-        """Begins without a wish."""
-        self.wanted = False
-
-    def __enter__(self) -> "Stop":
-        """Listens."""
-        self._before = {n: signal.signal(n, self._note) for n in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Listens no longer."""
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _note(self, number: int, frame: object) -> None:
-        """Takes a signal."""
-        self.wanted = True
-        self.__exit__()
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Runs, or goes on with, a training run; returns the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if settings.game_of(arguments) == "doudizhu":
+        from agents.doudizhu.learn import command
+
+        return command.main(arguments, RUNS)
     try:
-        config = settings.parse(sys.argv[1:] if arguments is None else arguments, DEFAULT)
+        config = settings.parse(arguments, DEFAULT)
         run = Run(RUNS / config.name, config)
     except (ConfigError, CheckpointError, OSError) as error:
         return refuse(error)

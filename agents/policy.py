@@ -7,13 +7,13 @@ import dataclasses
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
 
 from mjx.observe import Observation
-from mjx.rules import DEFAULT, Rules
+from mjx.rules import DEFAULT
 
 Array = jax.Array
 Params = Any  # a pytree of arrays
@@ -36,16 +36,20 @@ class Policy(NamedTuple):
     depend on the batch it is played in.
 
     `explain(params, observation)`, where there is one, tells what decides, of a batch as well.
+
+    A player that is not `is_pure` cannot be traced: it reads the clock, or plays in another
+    library. It is called with concrete arrays, never under jit.
     """
 
     name: str
     params: Params
-    act: Callable[[Params, Array, Observation, Array], Array]
+    act: Callable[[Params, Array, Any, Array], Array]  # of mjx.Observation, in mjx
     explain: Callable[[Params, Observation], Explanation] | None = None
+    is_pure: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
-class _Agent:
+class Agent:
     """Where a player is made: `module.make(**options)`, imported when asked for."""
 
     module: str
@@ -54,15 +58,15 @@ class _Agent:
 
 # Every player by name; its options are the keyword arguments of its `make`.
 AGENTS = {
-    "random": _Agent("agents.random", "each legal action with equal chance"),
-    "greedy": _Agent("agents.greedy", "lowest deficiency, then most accepting tiles"),
-    "bdi": _Agent("agents.bdi.robot", "belief, desire, intention, as printed by Xu and Zhu"),
-    "bdi_partial": _Agent("agents.bdi.partial", "the same, and keeps two tiles of a run"),
-    "expectimax": _Agent("agents.search.expectimax", "search with a hand-made leaf value"),
-    "expectimax_opp": _Agent("agents.search.opponents", "search that reads the opponents' hands"),
-    "expectimax_mc": _Agent("agents.search.montecarlo", "its best actions played out at random"),
-    "ddqn": _Agent("agents.learn.ddqn", "a trained Q network alone; path=runs/NAME"),
-    "expectimax_ddqn": _Agent("agents.learn.expectimax_ddqn", "search with it; path=runs/NAME"),
+    "random": Agent("agents.random", "each legal action with equal chance"),
+    "greedy": Agent("agents.greedy", "lowest deficiency, then most accepting tiles"),
+    "bdi": Agent("agents.bdi.robot", "belief, desire, intention, as printed by Xu and Zhu"),
+    "bdi_partial": Agent("agents.bdi.partial", "the same, and keeps two tiles of a run"),
+    "expectimax": Agent("agents.search.expectimax", "search with a hand-made leaf value"),
+    "expectimax_opp": Agent("agents.search.opponents", "search that reads the opponents' hands"),
+    "expectimax_mc": Agent("agents.search.montecarlo", "its best actions played out at random"),
+    "ddqn": Agent("agents.learn.ddqn", "a trained Q network alone; path=runs/NAME"),
+    "expectimax_ddqn": Agent("agents.learn.expectimax_ddqn", "search with it; path=runs/NAME"),
 }
 
 
@@ -71,13 +75,19 @@ def names() -> tuple[str, ...]:
     return tuple(AGENTS)
 
 
-def load(name: str, rules: Rules = DEFAULT, clock: Callable[[], float] | None = None) -> Policy:
+def load(
+    name: str,
+    rules: Any = DEFAULT,
+    clock: Callable[[], float] | None = None,
+    agents: Mapping[str, Agent] = AGENTS,
+) -> Policy:
     """Makes a player by name, such as `greedy` or `expectimax:depth=1,alpha=0.6`.
 
     Args:
       name: a name of `names()`; after a colon, options as `key=value`, separated by commas.
       rules: the table's rules, for players that count points.
       clock: tells the time in seconds, for players that are given a time a move.
+      agents: the players to choose from; another game has its own.
 
     Returns:
       The player, named as given.
@@ -87,9 +97,9 @@ def load(name: str, rules: Rules = DEFAULT, clock: Callable[[], float] | None = 
         says which are allowed.
     """
     base, _, text = name.partition(":")
-    if base not in AGENTS:
-        raise ValueError(_unknown("agent", base, names()))
-    make = importlib.import_module(AGENTS[base].module).make
+    if base not in agents:
+        raise ValueError(_unknown("agent", base, tuple(agents)))
+    make = importlib.import_module(agents[base].module).make
     options = _parse_options(base, text, make)
     given = {"rules": rules, "clock": clock}
     options |= {key: given[key] for key in given.keys() & inspect.signature(make).parameters}

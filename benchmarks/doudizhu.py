@@ -1,9 +1,10 @@
-"""How fast Dou Dizhu runs: whole games of uniform legal play, and rlcard in the same run.
+"""How fast Dou Dizhu runs: whole games of uniform legal play, rlcard in the same run, the search.
 
 The loop shuffles, deals, resets, draws each legal move with equal chance, moves and pays.
 Ours uses all cores, rlcard one. Besides games a second each row tells games a second of
 processor time, which other work on the machine disturbs less. Each figure is the best of several
-calls, since other work only ever slows a call.
+calls, since other work only ever slows a call. The search is timed on decisions out of games of
+random play, forced ones left out; its rows count whole searches, candidates and choice included.
 """
 
 import importlib
@@ -14,12 +15,19 @@ import time
 from collections.abc import Iterator
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import doudizhu
+from agents.doudizhu import players, root
+from agents.doudizhu.forced import play_forced
+from doudizhu import legal
+from doudizhu.observe import Observation
 
 Row = dict[str, float | int | str]
 
+SEARCHES = (1, 32)  # decisions at once
+LENGTH = 24  # decisions of a game that the search is timed on
 WARM_UP = 3  # chunks until games end and begin at all times, and lanes have left their first one
 
 
@@ -36,6 +44,65 @@ def rows(batches: list[int], seconds: float) -> Iterator[Row]:
         for name, most in best.items():
             row[f"ours_to_theirs_{name}"] = most / float(row[name])
     yield row
+    for decisions in SEARCHES:
+        yield searches(decisions, seconds)
+
+
+def searches(decisions: int, seconds: float) -> Row:
+    """Measures the search with its default settings on so many decisions at once."""
+    player, seen = players.load("search"), _decisions(decisions)
+    keys = jax.random.split(jax.random.key(1), decisions)
+    start = time.perf_counter()
+    arguments = (player.params, keys, seen, ())
+    act = jax.jit(player.act).lower(*arguments).compile()
+    compile_s = time.perf_counter() - start
+    wall, cpu, calls, start = float("inf"), float("inf"), 0, time.perf_counter()
+    while calls < 3 or time.perf_counter() - start < seconds:
+        before, cpu_before = time.perf_counter(), time.process_time()
+        jax.block_until_ready(act(*arguments))
+        wall = min(wall, time.perf_counter() - before)
+        cpu, calls = min(cpu, time.process_time() - cpu_before), calls + 1
+    playouts = decisions * root.Settings().playouts
+    return {
+        "name": "search",
+        "decisions": decisions,
+        "playouts_per_s": playouts / wall,
+        "playouts_per_cpu_s": playouts / cpu,
+        "decisions_per_s": decisions / wall,
+        "compile_s": compile_s,
+    }
+
+
+def _decisions(num: int) -> Observation:
+    """Plays games at random and takes decisions out of all of their lengths: leading axis num."""
+
+    @jax.jit
+    def played(key: jax.Array) -> Observation:
+        deal_key, play_key = jax.random.split(key)
+        states = jax.vmap(doudizhu.init)(jax.random.split(deal_key, num))
+
+        def one_decision(states: doudizhu.State, step: tuple) -> tuple:
+            bits, index = step
+            words = jax.vmap(lambda one: doudizhu.legal_words(one))(states)
+            moves = jax.vmap(legal.nth_legal)(bits, words)
+            reached = play_forced(
+                jax.vmap(lambda one, move: doudizhu.step(one, move))(states, moves)
+            )
+            # Lane i stays where it is after i modulo LENGTH decisions, or before its last.
+            stays = reached.terminated | (jnp.arange(num) % LENGTH < index)
+            states = jax.tree.map(
+                lambda old, new: jnp.where(stays.reshape(-1, *[1] * (old.ndim - 1)), old, new),
+                states,
+                reached,
+            )
+            return states, None
+
+        bits = jax.random.bits(play_key, (LENGTH, num))
+        steps = (bits, jnp.arange(LENGTH))
+        states, _ = jax.lax.scan(one_decision, states, steps)
+        return jax.vmap(lambda one: doudizhu.observe(one, one.current_player))(states)
+
+    return played(jax.random.key(7)).replace(legal_action_mask=())
 
 
 def whole_games(batch: int, seconds: float) -> Row:

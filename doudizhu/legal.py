@@ -58,7 +58,11 @@ def legal_list(
       int32[K] ids, -1 where there are no more, and int32[] the number of legal moves. More than
       K means that the list was too short for some.
     """
-    words = stage(lambda s: legal_words(s, rules), state)
+    return list_words(stage(lambda s: legal_words(s, rules), state), length)
+
+
+def list_words(words: Array, length: int = MAX_LEGAL) -> tuple[Array, Array]:
+    """Lists the moves in words uint32[W]: int32[K] ids and int32[], as `legal_list`."""
     upto = jnp.cumsum(lax.population_count(words).astype(jnp.int32))
     places = jnp.arange(length, dtype=jnp.int32)
     word = jnp.minimum(jnp.searchsorted(upto, places, side="right"), NUM_WORDS - 1)
@@ -132,13 +136,13 @@ def nth_legal(bits: Array, words: Array) -> Array:
     in_block = stage(lambda c: jnp.sum(c, axis=1), counts)
     total = jnp.sum(in_block).astype(jnp.uint32)
     index = ((bits >> 16) * total >> 16).astype(jnp.int32)
-    block, index = _find(in_block, index)
+    block, index = find(in_block, index)
     row = words.reshape(_BLOCKS, -1)[block]
-    place, index = _find(lax.population_count(row).astype(jnp.int32), index)
+    place, index = find(lax.population_count(row).astype(jnp.int32), index)
     return BITS * (row.shape[0] * block + place) + chance.nth_bit(row[place], index)
 
 
-def _find(counts: Array, index: Array) -> tuple[Array, Array]:
+def find(counts: Array, index: Array) -> tuple[Array, Array]:
     """Finds which of counts int32[N] an index falls into, and its index within: int32[] each."""
     upto = jnp.cumsum(counts)
     is_before = upto <= index

@@ -16,7 +16,7 @@ Array = jax.Array
 A = TypeVar("A", Array, np.ndarray)
 
 _LOW_RANKS = 8
-_SHIFT = np.array([4 * rank for rank in range(_LOW_RANKS)] + [0, 4, 8, 12, 16, 20, 21], np.uint32)
+SHIFT = np.array([4 * rank for rank in range(_LOW_RANKS)] + [0, 4, 8, 12, 16, 20, 21], np.uint32)
 JOKERS = np.uint32(0b11 << 20)  # in the high word
 
 
@@ -24,7 +24,7 @@ def pack(counts: A) -> tuple[A, A]:
     """Packs counts int[..., 15]: two uint32[...]; NumPy or JAX arrays alike."""
     shape = (1,) * (counts.ndim - 1) + (NUM_RANKS,)
     one = np.uint32(1)
-    bits = ((one << counts.astype(np.uint32)) - one) << _SHIFT.reshape(shape)
+    bits = ((one << counts.astype(np.uint32)) - one) << SHIFT.reshape(shape)
     return (
         bits[..., :_LOW_RANKS].sum(axis=-1, dtype=np.uint32),
         bits[..., _LOW_RANKS:].sum(axis=-1, dtype=np.uint32),

@@ -7,7 +7,7 @@ from doudizhu import cards
 from doudizhu.moves import PASS, to_text
 from doudizhu.state import NUM_PLAYERS, State
 
-_ROLES = ("landlord", "landlord-down", "landlord-up")
+ROLES = ("landlord", "landlord-down", "landlord-up")
 
 
 def render(state: State, player: int | None = None) -> str:
@@ -30,7 +30,7 @@ def render(state: State, player: int | None = None) -> str:
     state = jax.device_get(state)
     bottom = cards.format(state.bottom.tolist())
     lines = [f"bottom {bottom} · bombs {int(state.bombs)} · {_question(state)}"]
-    for p, role in enumerate(_ROLES):
+    for p, role in enumerate(ROLES):
         hand = cards.format(state.hands[p].tolist())
         shown = hand if player in (None, p) else f"({len(hand)} cards)"
         turn = not state.terminated and int(state.current_player) == p

@@ -13,15 +13,15 @@ import math
 import os
 import pathlib
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import jax
 import orbax.checkpoint as ocp
 
 from agents.learn.config import Config, ConfigError, differences, from_dict, to_dict
-from agents.learn.loop import TrainState
 
 Params = Any
+C = TypeVar("C")
 
 CONFIG, METRICS, RESULTS = "config.json", "metrics.jsonl", "results.json"
 CHECKPOINTS, TENSORBOARD, LOCK = "checkpoints", "tensorboard", "lock"
@@ -36,12 +36,12 @@ class CheckpointError(ValueError):
 class Run:
     """An open run: writes its folder, and finds where it stopped."""
 
-    def __init__(self, folder: str | os.PathLike[str], config: Config) -> None:
+    def __init__(self, folder: str | os.PathLike[str], config: Any) -> None:
         """Opens a run's folder, new or begun before.
 
         Args:
           folder: the run's folder.
-          config: its settings.
+          config: its settings, of either game.
 
         Raises:
           ConfigError: the folder holds a run with other settings.
@@ -61,7 +61,7 @@ class Run:
         self._manager = _manager(self.folder, keep=2)
         self._board = _board(self.folder, self._manager.latest_step())
 
-    def restore(self, init: Callable[[], TrainState]) -> TrainState | None:
+    def restore(self, init: Callable[[], C]) -> C | None:
         """Returns the newest checkpoint, or None before the first; drops later metrics.
 
         Args:
@@ -87,7 +87,7 @@ class Run:
             ) from error
         return restored["rest"].replace(params=restored["params"])
 
-    def save(self, state: TrainState) -> None:
+    def save(self, state: Any) -> None:
         """Writes a checkpoint; it counts only once it is whole. Does nothing if it is there."""
         if self._manager.latest_step() == int(state.iteration):
             return
@@ -131,13 +131,13 @@ class Run:
         if self._board is not None:
             self._board.close()
 
-    def _keep_settings(self, config: Config) -> None:
+    def _keep_settings(self, config: Any) -> None:
         """Writes the settings of a new run, and refuses others for one begun before."""
         path = self.folder / CONFIG
         if not path.exists():
             versions = {name: importlib.metadata.version(name) for name in _VERSIONED}
             write_atomically(path, {"config": to_dict(config), "versions": versions})
-        changed = differences(read_config(self.folder), config)
+        changed = differences(read_config(self.folder, type(config)), config)
         if changed:
             raise ConfigError(
                 f"{self.folder} holds a run with other settings (there, and asked for now): "
@@ -176,8 +176,8 @@ def _lock(folder: pathlib.Path) -> IO[str]:
     return file
 
 
-def read_config(folder: str | os.PathLike[str]) -> Config:
-    """Reads the settings of a run.
+def read_config(folder: str | os.PathLike[str], kind: type[C] = Config) -> C:
+    """Reads the settings of a run, by default of the first game.
 
     Raises:
       CheckpointError: there is no run, or its settings are not ours.
@@ -186,7 +186,7 @@ def read_config(folder: str | os.PathLike[str]) -> Config:
     if not path.exists():
         raise CheckpointError(f"{folder} holds no run: {CONFIG} is missing there.{_others(path)}")
     try:
-        return from_dict(json.loads(path.read_text())["config"])
+        return from_dict(json.loads(path.read_text())["config"], kind)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(
             f"{path} is not the config of a run of this version: {error}"
@@ -257,7 +257,7 @@ def _whole_lines(path: pathlib.Path) -> list[str]:
     return path.read_text().split("\n")[:-1]
 
 
-def _split(state: TrainState) -> tuple[Params, TrainState]:
+def _split(state: Any) -> tuple[Params, Any]:
     """Takes the parameters apart, so that an agent can be read without the rest."""
     return state.params, state.replace(params=())
 

@@ -9,14 +9,15 @@ import contextlib
 import dataclasses
 import difflib
 import io
-import math
 import pathlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from agents import policy
+from agents.learn.checks import check_name
+from agents.learn.checks import check_within as _within
 from mjx.seats import NUM_SEATS
 
 
@@ -140,8 +141,7 @@ class Config:
 
     def __post_init__(self) -> None:
         """Refuses values that cannot stand together."""
-        if not self.name or set(self.name) - set(_NAME_LETTERS) or self.name[0] == ".":
-            raise ValueError(f"name: letters, digits, '-', '_' and '.' only, not {self.name!r}.")
+        check_name(self.name)
         _within("seed", self.seed, 0, 2**32 - 1)
         _within("iterations", self.iterations, 1, 1 << 30)
         _within("log_every", self.log_every, 1, self.iterations)
@@ -162,16 +162,17 @@ class Config:
                 )
 
 
+C = TypeVar("C")
 _FILE = re.compile("^--config(?==|$)")  # the library calls the option --config_path
-_NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 
-def parse(arguments: Sequence[str], default_file: pathlib.Path) -> Config:
+def parse(arguments: Sequence[str], default_file: pathlib.Path, kind: type[C] = Config) -> C:
     """Reads a config from a YAML file and command-line arguments.
 
     Args:
       arguments: `--config FILE` and any `--section.field value`.
       default_file: read when no file is given.
+      kind: the dataclass of the settings, whose fields all have defaults.
 
     Returns:
       The config.
@@ -183,15 +184,15 @@ def parse(arguments: Sequence[str], default_file: pathlib.Path) -> Config:
     import yaml
 
     arguments = [_FILE.sub("--config_path", argument) for argument in arguments]
-    _refuse_unknown_options(arguments)
+    _refuse_unknown_options(arguments, _fields(kind))
     if not any(a.split("=")[0] == "--config_path" for a in arguments):
         arguments = [f"--config_path={default_file}", *arguments]
     try:
         path = _config_path(arguments)
-        _refuse_unknown_keys(yaml.safe_load(path.read_text()), path)
+        _refuse_unknown_keys(yaml.safe_load(path.read_text()), path, _fields(kind))
         with contextlib.redirect_stderr(io.StringIO()) as complaint:
             try:
-                return draccus.parse(Config, args=arguments)
+                return draccus.parse(kind, args=arguments)
             except SystemExit as stop:
                 if stop.code in (0, None):  # --help was asked for
                     raise
@@ -202,12 +203,24 @@ def parse(arguments: Sequence[str], default_file: pathlib.Path) -> Config:
         raise ConfigError(_innermost(error)) from error
 
 
-def to_dict(config: Config) -> dict[str, Any]:
+def game_of(arguments: Sequence[str]) -> str | None:
+    """Reads which game a config file names under `game`; None where it names none."""
+    import yaml
+
+    try:
+        path = _config_path([_FILE.sub("--config_path", argument) for argument in arguments])
+        values = yaml.safe_load(path.read_text()) if path else None
+    except (ConfigError, OSError, yaml.YAMLError):  # said by `parse`
+        return None
+    return values.get("game") if isinstance(values, dict) else None
+
+
+def to_dict(config: Any) -> dict[str, Any]:
     """Returns a config as nested plain values, lists for tuples, as JSON would give it back."""
     return _plain(dataclasses.asdict(config))
 
 
-def from_dict(values: dict[str, Any]) -> Config:
+def from_dict(values: dict[str, Any], kind: type[C] = Config) -> C:
     """Returns the config of `to_dict`.
 
     Raises:
@@ -216,12 +229,12 @@ def from_dict(values: dict[str, Any]) -> Config:
     import draccus
 
     try:
-        return draccus.decode(Config, values)
+        return draccus.decode(kind, values)
     except draccus.utils.ParsingError as error:
         raise ConfigError(_innermost(error)) from error
 
 
-def differences(a: Config, b: Config) -> list[str]:
+def differences(a: Any, b: Any) -> list[str]:
     """Lists the fields in which two configs differ, with both values."""
     flat_a, flat_b = dict(_flat(to_dict(a))), dict(_flat(to_dict(b)))
     return [
@@ -229,12 +242,6 @@ def differences(a: Config, b: Config) -> list[str]:
         for path in flat_a
         if flat_a[path] != flat_b[path]
     ]
-
-
-def _within(path: str, value: float, low: float, high: float) -> None:
-    """Refuses a number outside [low, high], and NaN."""
-    if isinstance(value, bool) or math.isnan(value) or not low <= value <= high:
-        raise ValueError(f"{path}: from {low:g} to {high:g}, not {value}.")
 
 
 def _plain(value: Any) -> Any:
@@ -253,25 +260,24 @@ def _flat(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]
             yield prefix + key, value
 
 
-def _fields() -> list[str]:
+def _fields(kind: type) -> list[str]:
     """Lists every field under its dotted name."""
-    return [path for path, _ in _flat(to_dict(Config()))]
+    return [path for path, _ in _flat(to_dict(kind()))]
 
 
-def _refuse_unknown_options(arguments: Sequence[str]) -> None:
+def _refuse_unknown_options(arguments: Sequence[str], fields: list[str]) -> None:
     """Refuses an option that names no field."""
-    allowed = [*_fields(), "config", "config_path", "help"]
+    allowed = [*fields, "config", "config_path", "help"]
     for argument in arguments:
         name = argument.split("=")[0].removeprefix("--")
         if argument.startswith("--") and name not in allowed:
             raise ConfigError(f"No option is named --{name}.{_nearest(name, allowed, '--')}")
 
 
-def _refuse_unknown_keys(values: Any, path: pathlib.Path) -> None:
+def _refuse_unknown_keys(values: Any, path: pathlib.Path, allowed: list[str]) -> None:
     """Refuses a key of a file that names no field."""
     if not isinstance(values, dict):
         raise ConfigError(f"{path} holds no settings: {values!r}.")
-    allowed = _fields()
     sections = {name.split(".")[0] for name in allowed if "." in name}
     for name, value in _flat(values):
         if name in sections:

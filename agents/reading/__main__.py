@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _start(path: pathlib.Path | None) -> dict[str, Any]:
     """Reads weights to go on from."""
-    return serialization.msgpack_restore(path.read_bytes()) if path is not None else {}
+    return dict(serialization.msgpack_restore(path.read_bytes())) if path is not None else {}
 
 
 def _train(key: jax.Array, config: training.Config, players: list, params: Any) -> Any:

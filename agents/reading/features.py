@@ -127,7 +127,7 @@ def _tiles(observation: Observation, seen: _History) -> Array:
     )
     by_history = marks.astype(jnp.float32) @ seen.kinds  # float32[O, rows, T]
     chows = observation.chows[1:].astype(jnp.float32)
-    in_chows = sum(jnp.roll(chows, by, axis=-1) for by in range(3))
+    in_chows = chows + jnp.roll(chows, 1, axis=-1) + jnp.roll(chows, 2, axis=-1)
     in_sets = observation.pongs[1:] | observation.kongs[1:] | observation.concealed_kongs[1:]
     winds = (observation.seat_wind + _OPPONENTS) % NUM_SEATS
     honour = (winds[:, None] == _WIND[None]).astype(jnp.float32)

@@ -1,0 +1,1 @@
+"""Players of Dou Dizhu, after patent CN111729300A: search, a network, and both together."""

@@ -1,0 +1,60 @@
+"""The search that starts from the network's values, as a player (claim 9 of the patent)."""
+
+import jax
+
+from agents.doudizhu import nets, networks, planes, root, search
+from agents.doudizhu.networks import Network
+from agents.doudizhu.root import Settings
+from agents.policy import Params, Policy
+from doudizhu.rules import DEFAULT, Rules
+
+_DEFAULT = Settings()
+
+
+def make(
+    path: str = "",
+    prior_visits: float = 4.0,
+    playouts: int = _DEFAULT.playouts,
+    at_once: int = _DEFAULT.at_once,
+    exploration: float = _DEFAULT.exploration,
+    candidates: str = _DEFAULT.candidates,
+    style: str = _DEFAULT.style,
+    min_visits: float = _DEFAULT.min_visits,
+    move_time: float = 0.0,
+    rules: Rules = DEFAULT,
+) -> Policy:
+    """Makes the player; options as `root.Settings` and `search.make`.
+
+    Args:
+      path: a run's folder; without it the shipped network.
+      prior_visits: how many visits the network's value of a child counts for.
+
+    Raises:
+      ValueError: there is no network, or a value that cannot be.
+    """
+    settings = Settings(
+        playouts=playouts,
+        at_once=at_once,
+        exploration=exploration,
+        candidates=candidates,
+        style=style,
+        min_visits=min_visits,
+        prior_visits=prior_visits,
+        rules=rules,
+    )
+    network, params, _ = nets.read(path)
+    return policy("cnn_search", network, params, settings, move_time)
+
+
+def policy(
+    name: str, network: Network, params: Params, settings: Settings, move_time: float = 0.0
+) -> Policy:
+    """Makes a player of a network and a search."""
+
+    def begin(params, observation):
+        start = jax.vmap(lambda seen: root.begin(seen, settings))(observation)
+        view = jax.vmap(planes.view_of)(observation)
+        values = networks.values(network, params, view, start.ids)
+        return jax.vmap(lambda one, known: root.with_values(one, known, settings))(start, values)
+
+    return search.policy(name, params, begin, settings, move_time)

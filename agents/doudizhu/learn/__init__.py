@@ -1,0 +1,1 @@
+"""Training of the network from the search's own samples."""

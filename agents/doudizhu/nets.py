@@ -1,0 +1,82 @@
+"""Networks as files: parameters and what they belong to, in one `.npz`.
+
+The shipped network lies in the package; a run writes one of the same form.
+"""
+
+import json
+import os
+import pathlib
+import zipfile
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from agents.doudizhu import networks
+from agents.doudizhu.networks import Network, NetworkConfig
+
+Params = Any
+
+NET = "net.npz"  # its name in a run's folder
+SHIPPED = pathlib.Path(__file__).parent / "shipped.npz"
+_ABOUT = "about"
+
+
+def write(path: pathlib.Path, config: NetworkConfig, params: Params, about: dict[str, Any]) -> None:
+    """Writes parameters of all roles, whole or not at all.
+
+    Args:
+      path: the file.
+      config: the network's.
+      params: leading axis 3.
+      about: how they came about, plain values.
+    """
+    text = json.dumps({"width": config.width, "layout": config.layout, "about": about})
+    leaves = {_name(path): np.asarray(leaf) for path, leaf in jax.tree.leaves_with_path(params)}
+    beside = path.with_suffix(".tmp.npz")
+    np.savez_compressed(beside, allow_pickle=False, **{_ABOUT: np.array(text), **leaves})
+    os.replace(beside, path)
+
+
+def read(path: str = "") -> tuple[Network, Params, dict[str, Any]]:
+    """Reads a network.
+
+    Args:
+      path: a run's folder or a file; without it the shipped network.
+
+    Returns:
+      The network, its parameters with leading axis 3, and how they came about.
+
+    Raises:
+      ValueError: there is none, or it is not ours.
+    """
+    file = SHIPPED if not path else pathlib.Path(path)
+    file = file / NET if file.is_dir() else file
+    if not file.is_file():
+        hint = f" (a run writes {NET})" if path else ""
+        raise ValueError(f"There is no network at {path or file}{hint}.")
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            meta = json.loads(str(stored[_ABOUT]))
+            config = NetworkConfig(meta["width"], meta["layout"])
+            network = networks.make(config)
+            shapes = jax.eval_shape(lambda: networks.init_roles(network, jax.random.key(0)))
+            params = jax.tree.map_with_path(
+                lambda path, leaf: _checked(stored[_name(path)], leaf.shape), shapes
+            )
+    except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{file} is not a network of ours: {error}") from error
+    return network, params, meta["about"]
+
+
+def _name(path: Any) -> str:
+    """Names a parameter."""
+    return "/".join(str(part.key) for part in path)
+
+
+def _checked(array: np.ndarray, shape: tuple[int, ...]) -> jax.Array:
+    """Refuses a parameter of another shape."""
+    if array.shape != shape:
+        raise ValueError(f"a parameter is {array.shape}, not {shape}")
+    return jnp.asarray(array)

@@ -1,0 +1,235 @@
+"""Games played to their end by weighted chance: what a search samples.
+
+A player whose hand is one move plays it. Otherwise it draws a group of moves by weight, and takes
+along the lowest kickers, single cards first. A move is known by its group here, the first id of
+which stands for it: kickers never matter to what beats it.
+
+N = lanes, P = 3 players, R = ranks, G = 309 groups.
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from doudizhu import groups, legal, packed, tables
+from doudizhu.cards import BLACK_JOKER, NUM_RANKS, TWO
+from doudizhu.moves import CATEGORIES, PASS, all_moves
+from doudizhu.rules import DEFAULT, Rules
+from doudizhu.state import LANDLORD, NUM_PLAYERS
+from doudizhu.tables import NUM_GROUPS
+from mjx.stage import stage
+
+Array = jax.Array
+
+STYLES = ("uniform", "sensible")
+_BLOCKS, _BLOCK = 16, 20  # places for the groups, to find one in two short steps
+_MOST = 800  # highest weight: no hand has 80 groups, so that sums stay below 2^16
+_MAX_KICKERS = 5
+_GAMES_OF_LANE = 4
+_LOW_RANKS = 8  # in the low word
+_FIRSTS = np.uint32(0x11111111)  # the lowest card of each rank
+
+
+class Table(NamedTuple):
+    """A game in play, without what only a history needs. All fields may lead with axes."""
+
+    hands: Array  # int8[P,R]
+    player: Array  # int32[]  who moves
+    to_beat: Array  # int32[]  as State.to_beat
+    passes: Array  # int32[]  as State.passes
+    winner: Array  # int32[]  whose hand is empty, else -1
+
+
+def play_out(keys: Array, table: Table, style: str, rules: Rules = DEFAULT) -> Array:
+    """Plays games to their end.
+
+    Args:
+      keys: key[B] one for each row, so that a row's games do not depend on the others.
+      table: games [B, M].
+      style: one of `STYLES`, how groups are weighted.
+      rules: the table's rules.
+
+    Returns:
+      int32[B, M] who wins.
+    """
+    num_rows, num_games = table.player.shape
+    in_turn = _GAMES_OF_LANE if num_games % _GAMES_OF_LANE == 0 else 1
+    num_lanes = num_rows * num_games // in_turn
+    queues = jax.tree.map(lambda x: x.reshape(num_lanes, in_turn, *x.shape[2:]), table)
+
+    def one_lane(bits: Array, queue: Table, lane: _Lane) -> _Lane:
+        reached = _one_ply(bits, lane.table, style, rules)
+        is_over = reached.winner >= 0
+        winners = jnp.where(
+            np.arange(in_turn) == lane.game, reached.winner.astype(jnp.int8), lane.winners
+        )
+        game = lane.game + is_over.astype(jnp.int32)
+        takes_next = is_over & (game < in_turn)
+        following = jax.tree.map(lambda x: x[jnp.minimum(game, in_turn - 1)], queue)
+        table = jax.tree.map(lambda a, b: jnp.where(takes_next, a, b), following, reached)
+        return _Lane(table, jnp.minimum(game, in_turn), winners)
+
+    def is_running(carry: tuple[Array, _Lane]) -> Array:
+        return jnp.any(carry[1].game < in_turn)
+
+    def one_step(carry: tuple[Array, _Lane]) -> tuple[Array, _Lane]:
+        step, lanes = carry
+        shape = (num_lanes // num_rows,)
+        bits = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, step), shape))(keys)
+        return step + 1, jax.vmap(one_lane)(bits.reshape(-1), queues, lanes)
+
+    lanes = _Lane(
+        table=jax.tree.map(lambda x: x[:, 0], queues),
+        game=jnp.zeros(num_lanes, jnp.int32),
+        winners=jnp.full((num_lanes, in_turn), -1, jnp.int8),
+    )
+    _, lanes = lax.while_loop(is_running, one_step, (jnp.int32(0), lanes))
+    return lanes.winners.astype(jnp.int32).reshape(num_rows, num_games)
+
+
+class _Lane(NamedTuple):
+    """A lane plays some games one after another, so that few lanes wait for the longest."""
+
+    table: Table
+    game: Array  # int32[]  index of the game in play, their number at the end
+    winners: Array  # int8[games]
+
+
+def after(table: Table, move: Array) -> Table:
+    """Carries out a move by its id, int32[], in a game that is not over."""
+    cards = jnp.asarray(all_moves().counts)[move]
+    return _moved(table, cards, move, move == PASS)
+
+
+def _one_ply(bits: Array, table: Table, style: str, rules: Rules) -> Table:
+    """Plays one ply; a finished game stays as it is."""
+    info = _info()
+    is_mover = np.arange(NUM_PLAYERS) == table.player
+    hand = jnp.sum(jnp.where(is_mover[:, None], table.hands, 0), axis=0, dtype=jnp.int8)
+    is_legal = stage(lambda h, t: groups.groups_of(h, t, rules), hand, table.to_beat)
+    is_last = is_legal & (info.num_cards == jnp.sum(hand, dtype=jnp.int32))
+    owner = (table.player - 1 - table.passes) % NUM_PLAYERS
+    is_mate = (table.player != LANDLORD) & (owner != LANDLORD)
+    situation = jnp.where(table.to_beat == PASS, _LEAD, jnp.where(is_mate, _ON_MATE, _ON_OTHER))
+    weight = jnp.where(is_legal, jnp.asarray(weights(style))[situation], 0)
+    weight = jnp.where(jnp.any(is_last), is_last.astype(jnp.int32), weight)
+    group = stage(_draw, bits, weight)
+    cards = stage(lambda h, g: _cards(h, g, rules), hand, group)
+    is_pass = group == groups.PASS_GROUP
+    first = jnp.asarray(tables.group_table(rules.strict).first)[group]
+    moved = _moved(table, cards, first, is_pass)
+    is_over = table.winner >= 0
+    return jax.tree.map(lambda old, new: jnp.where(is_over, old, new), table, moved)
+
+
+def _moved(table: Table, cards: Array, move: Array, is_pass: Array) -> Table:
+    """Takes cards int8[R] from the hand that moves."""
+    is_mover = np.arange(NUM_PLAYERS) == table.player
+    hands = table.hands - jnp.where(is_mover[:, None], cards[None, :], jnp.int8(0))
+    is_out = ~is_pass & ~jnp.any(is_mover[:, None] & (hands > 0))
+    passes = jnp.where(is_pass, table.passes + 1, 0)
+    on_table = jnp.where(passes == 2, PASS, table.to_beat)
+    return Table(
+        hands=hands,
+        player=(table.player + 1) % NUM_PLAYERS,
+        to_beat=jnp.where(is_pass, on_table, move),
+        passes=passes,
+        winner=jnp.where(is_out, table.player, -1),
+    )
+
+
+def _draw(bits: Array, weight: Array) -> Array:
+    """Draws a group by weight int32[G], up to one part in 2^16 of chance: int32[]."""
+    rows = jnp.pad(weight, (0, _BLOCKS * _BLOCK - NUM_GROUPS)).reshape(_BLOCKS, _BLOCK)
+    sums = stage(lambda x: jnp.sum(x, axis=1), rows)
+    index = ((bits >> 16) * jnp.sum(sums).astype(jnp.uint32) >> 16).astype(jnp.int32)
+    block, index = legal.find(sums, index)
+    place, _ = legal.find(rows[block], index)
+    return block * _BLOCK + place
+
+
+def _cards(hand: Array, group: Array, rules: Rules) -> Array:
+    """Chooses the cards of a legal group: int8[R]."""
+    table, info = tables.group_table(rules.strict), _info()
+    low, high = packed.pack(hand)
+    jokers = high & packed.JOKERS
+    jokers = jnp.where(jnp.asarray(table.takes_joker)[group], _lowest(jokers), 0)
+    places = [
+        jnp.asarray(table.kickers[0])[group] & low,
+        (jnp.asarray(table.kickers[1])[group] & high) | jokers,
+    ]
+    singles = [low & ~(low >> 1) & _FIRSTS, (high & ~(high >> 1) & _FIRSTS) | jokers]
+    chosen = _take(places, singles, jnp.asarray(table.num_kickers)[group])
+    of_rank = jnp.where(np.arange(NUM_RANKS) < _LOW_RANKS, *chosen) >> packed.SHIFT
+    num = lax.population_count(of_rank & np.where(np.arange(NUM_RANKS) > TWO, 1, 15))
+    kickers = num.astype(jnp.int8) * jnp.asarray(info.kicker)[group]
+    return jnp.asarray(info.main)[group] + kickers
+
+
+def _take(places: list[Array], singles: list[Array], num: Array) -> list[Array]:
+    """Chooses so many of the bits of two words, those of single cards first, from below."""
+    left, chosen = places, [jnp.uint32(0), jnp.uint32(0)]
+    for count in range(_MAX_KICKERS):
+        single = [word & ones for word, ones in zip(left, singles, strict=True)]
+        has_single = (single[0] | single[1]) > 0
+        low, high = (jnp.where(has_single, s, w) for s, w in zip(single, left, strict=True))
+        bit = [_lowest(low), jnp.where(low > 0, 0, _lowest(high))]
+        bit = [jnp.where(count < num, b, 0) for b in bit]
+        chosen = [c | b for c, b in zip(chosen, bit, strict=True)]
+        left = [w & ~b for w, b in zip(left, bit, strict=True)]
+    return chosen
+
+
+def _lowest(word: Array) -> Array:
+    """Keeps the lowest bit."""
+    return word & (~word + np.uint32(1))
+
+
+class _Info(NamedTuple):
+    """The groups as numbers."""
+
+    main: np.ndarray  # int8[G,R]
+    num_cards: np.ndarray  # int32[G]  kickers included
+    kicker: np.ndarray  # int8[G]  cards of each kicker
+
+
+@functools.cache
+def _info() -> _Info:
+    """Describes the groups."""
+    all_groups = all_moves().groups
+    return _Info(
+        main=np.array([group.main for group in all_groups], np.int8),
+        num_cards=np.array(
+            [sum(group.main) + group.kicker * group.num_kickers for group in all_groups], np.int32
+        ),
+        kicker=np.array([group.kicker for group in all_groups], np.int8),
+    )
+
+
+_LEAD, _ON_OTHER, _ON_MATE = range(3)  # the rows of weights
+
+
+@functools.cache
+def weights(style: str) -> np.ndarray:
+    """Weighs the groups: int32[3, G], for a lead, on a move of the other side, of one's own.
+
+    `sensible` leads many cards and low ranks, answers with low ranks, keeps its bombs, and mostly
+    lets pass what its own side has played.
+    """
+    if style == "uniform":
+        return np.ones((3, NUM_GROUPS), np.int32)
+    all_groups = all_moves().groups
+    name = np.array([CATEGORIES[group.category] for group in all_groups])
+    head = np.array([min(group.head, BLACK_JOKER) for group in all_groups], float)
+    is_bomb, is_pass = np.isin(name, ("bomb", "rocket")), name == "pass"
+    lead = np.exp(0.25 * (_info().num_cards - 1) - 0.15 * head)
+    answer = np.exp(-0.2 * head)
+    rows = np.stack([lead, answer, 0.15 * answer])
+    rows[:, is_bomb] = np.array([[0.05], [0.05], [0.002]])
+    rows[:, is_pass] = np.array([[0.0], [0.15], [0.6]])
+    scaled = np.rint(_MOST * rows / rows.max(axis=1, keepdims=True))
+    return np.maximum(scaled, 1).astype(np.int32)

@@ -1,0 +1,186 @@
+"""Monte Carlo search from the root: which of the candidate moves wins most games played out.
+
+The state is the root and its candidate moves are its children. In a round, M children are chosen
+one after another by UCB, each choice counted as a visit at once; for each the hidden cards are
+dealt anew, and the game is played out. A child's value is the share of its games that its side
+wins. A search may start from values known beforehand, each worth some visits.
+
+B = decisions at once, K = places for candidates, M = games of a round.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from agents.doudizhu import playout
+from agents.doudizhu.candidates import candidates
+from agents.doudizhu.playout import Table
+from doudizhu import determinize
+from doudizhu.observe import Observation
+from doudizhu.rules import DEFAULT, Rules
+from doudizhu.state import LANDLORD
+
+Array = jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How to search.
+
+    Attributes:
+      playouts: games played out for a decision.
+      at_once: games of a round, chosen before any of them is played.
+      exploration: C of UCB, for values from 0 to 1.
+      candidates: `groups` or `all`, see `candidates`.
+      style: of the playouts, see `playout.STYLES`.
+      min_visits: share of the most visited child's visits that a child needs to be chosen.
+      prior_visits: what a value known beforehand counts for; 0 ignores it.
+      rules: the table's rules.
+    """
+
+    playouts: int = 256
+    at_once: int = 64
+    exploration: float = 0.5
+    candidates: str = "groups"
+    style: str = "sensible"
+    min_visits: float = 0.5
+    prior_visits: float = 0.0
+    rules: Rules = DEFAULT
+
+    def __post_init__(self) -> None:
+        """Refuses searches that cannot be."""
+        for name, low, high in (
+            ("playouts", 1, 1 << 20),
+            ("at_once", 1, 1 << 16),
+            ("exploration", 0.0, 100.0),
+            ("min_visits", 0.0, 1.0),
+            ("prior_visits", 0.0, 1e6),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ValueError(f"search: {name} is {low:g} to {high:g}, not {value}.")
+        if self.playouts % self.at_once:
+            raise ValueError(
+                f"search: playouts is a multiple of at_once ({self.at_once}), not {self.playouts}."
+            )
+        for name, allowed in (("candidates", ("groups", "all")), ("style", playout.STYLES)):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"search: {name} is one of {', '.join(allowed)}, not {value!r}.")
+
+
+class Root(NamedTuple):
+    """The children of one decision; what is known beforehand counts as visits already made."""
+
+    ids: Array  # int32[K]    candidate moves, -1 where there are no more
+    num: Array  # int32[]     candidates
+    visits: Array  # float32[K]  n_i
+    total: Array  # float32[K]  sum of the returns
+    num_games: Array  # int32[]     games played out so far
+
+
+def begin(observation: Observation, settings: Settings) -> Root:
+    """Lists the candidates of one decision; nothing is known of them."""
+    is_grouped = settings.candidates == "groups"
+    ids, num = candidates(observation.hand, observation.to_beat, is_grouped, settings.rules)
+    zero = jnp.zeros(ids.shape, jnp.float32)
+    return Root(ids, num, zero, zero, jnp.int32(0))
+
+
+def with_values(root: Root, values: Array, settings: Settings) -> Root:
+    """Starts a search that knows values float32[K] beforehand, as many visits of that mean."""
+    visits = jnp.where(root.ids >= 0, jnp.float32(settings.prior_visits), 0.0)
+    return root._replace(visits=visits, total=visits * values)
+
+
+def run(keys: Array, observation: Observation, root: Root, settings: Settings) -> Root:
+    """Searches B decisions with all playouts: keys key[B], everything with leading axis B."""
+    num_rounds = settings.playouts // settings.at_once
+
+    def one_round(index: Array, root: Root) -> Root:
+        round_keys = jax.vmap(lambda key: jax.random.fold_in(key, index))(keys)
+        return play_round(round_keys, observation, root, settings)
+
+    return lax.fori_loop(0, num_rounds, one_round, root)
+
+
+def play_round(keys: Array, observation: Observation, root: Root, settings: Settings) -> Root:
+    """Plays M games for each of B decisions, and counts who won; arguments as `run`.
+
+    A decision with one candidate plays none.
+    """
+    visited, chosen = jax.vmap(lambda one: choose(one, settings))(root)
+    won = sample(keys, observation, root, chosen, settings)
+    total = jax.vmap(lambda total, child, value: total.at[child].add(value))(
+        root.total, chosen, won
+    )
+    is_open = (root.num > 1)[:, None]
+    return root._replace(
+        visits=jnp.where(is_open, visited, root.visits),
+        total=jnp.where(is_open, total, root.total),
+        num_games=root.num_games + jnp.where(root.num > 1, settings.at_once, 0),
+    )
+
+
+def choose(root: Root, settings: Settings) -> tuple[Array, Array]:
+    """Chooses the children of a round, one after another, by their means before the round.
+
+    The highest mean + C sqrt(ln(sum of n) / n_i) is next, the first of equals; before that, all
+    those without a visit in their order. A child without a result has the root's mean.
+
+    Returns:
+      float32[K] visits with those of the round, int32[M] children.
+    """
+    is_child = root.ids >= 0
+    of_root = jnp.sum(root.total) / jnp.maximum(jnp.sum(root.visits), 1.0)
+    known = jnp.where(jnp.sum(root.visits) > 0, of_root, 0.5)
+    mean = jnp.where(root.visits > 0, root.total / jnp.maximum(root.visits, 1e-9), known)
+
+    def one(visits: Array, _: None) -> tuple[Array, Array]:
+        bonus = jnp.sqrt(jnp.log(jnp.sum(visits)) / jnp.maximum(visits, 1e-9))
+        score = jnp.where(visits > 0, mean + settings.exploration * bonus, jnp.inf)
+        child = jnp.argmax(jnp.where(is_child, score, -jnp.inf)).astype(jnp.int32)
+        return visits.at[child].add(1.0), child
+
+    return lax.scan(one, root.visits, None, length=settings.at_once)
+
+
+def sample(
+    keys: Array, observation: Observation, root: Root, chosen: Array, settings: Settings
+) -> Array:
+    """Plays children out, each with hidden cards of its own: float32[B, M], 1 where we win."""
+    fold_in = jax.vmap(jax.random.fold_in, (0, None))
+    deal_keys, play_keys = fold_in(keys, 0), fold_in(keys, 1)
+
+    def one_game(key: Array, seen: Observation, move: Array, is_open: Array) -> Table:
+        state = determinize(key, seen)
+        table = Table(state.hands, seen.role, seen.to_beat, seen.passes, jnp.int32(-1))
+        table = playout.after(table, move)
+        return table._replace(winner=jnp.where(is_open, table.winner, 0))
+
+    def one_row(key: Array, seen: Observation, root: Root, chosen: Array) -> Table:
+        game_keys = jax.random.split(key, settings.at_once)
+        return jax.vmap(one_game, (0, None, 0, None))(
+            game_keys, seen, root.ids[chosen], root.num > 1
+        )
+
+    tables = jax.vmap(one_row)(deal_keys, observation, root, chosen)
+    winner = playout.play_out(play_keys, tables, settings.style, settings.rules)
+    is_landlord = (observation.role == LANDLORD)[:, None]
+    return ((winner == LANDLORD) == is_landlord).astype(jnp.float32)
+
+
+def decide(root: Root, settings: Settings) -> Array:
+    """Picks the child with the highest mean among those visited enough: int32[] its id.
+
+    Of equals the one with more visits, then the first.
+    """
+    is_child = root.ids >= 0
+    enough = is_child & (root.visits >= settings.min_visits * jnp.max(root.visits))
+    mean = jnp.where(enough, root.total / jnp.maximum(root.visits, 1e-9), -1.0)
+    is_best = enough & (mean >= jnp.max(mean))
+    best = jnp.argmax(jnp.where(is_best, root.visits, -1.0))
+    return root.ids[jnp.where(root.num > 1, best, 0)]

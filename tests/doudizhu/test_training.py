@@ -1,0 +1,215 @@
+"""Samples, their weights, errors, and a run in two halves that is the run that never stopped."""
+
+import dataclasses
+import json
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import train as script
+from agents.doudizhu import networks, root
+from agents.doudizhu.learn import evaluation, loop, selfplay
+from agents.doudizhu.learn.config import Config, LearningConfig, SearchConfig, SelfPlayConfig
+from agents.doudizhu.networks import NetworkConfig
+from agents.learn.checkpoints import Run
+from doudizhu import moves
+
+ROOT = pathlib.Path(__file__).parents[2]
+CONFIG = Config(
+    name="halves",
+    network=NetworkConfig(width=4),
+    search=SearchConfig(playouts=8, at_once=8),
+    selfplay=SelfPlayConfig(chunks=2, games=4, steps=6, epsilon=0.5),
+    learning=LearningConfig(
+        batch=4, candidates=4, updates=3, epochs=2, patience=1, held_out=0.25, learning_rate=1e-2
+    ),
+)
+TRAINER = loop.make(CONFIG)
+PLAY, LEARN = jax.jit(TRAINER.play), jax.jit(TRAINER.learn)
+
+
+def go_on(state, stop=None):
+    """Runs to the end, or to an iteration."""
+    while not loop.is_done(state) and int(state.iteration) != stop:
+        is_playing = int(state.iteration) < CONFIG.selfplay.chunks
+        state, metrics = (PLAY if is_playing else LEARN)(state)
+        assert all(np.isfinite(v) or np.isnan(v) for v in jax.device_get(metrics).values())
+    return state
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return go_on(TRAINER.init())
+
+
+@pytest.mark.parametrize("stop", [1, 3])
+def test_a_run_in_two_halves_is_an_unbroken_run(whole, stop, tmp_path):
+    """Stopped in self-play and in training; read from the disk by another object."""
+    run = Run(tmp_path / "run", CONFIG)
+    run.save(go_on(TRAINER.init(), stop))
+    run.close()
+    run = Run(tmp_path / "run", CONFIG)
+    state = go_on(run.restore(TRAINER.init))
+    run.close()
+    same = jax.tree.map(lambda a, b: bool(jnp.all(a == b)), state, whole)
+    assert jax.tree.all(same)
+    with pytest.raises(ValueError, match=r"selfplay\.steps: 6 and 7"):
+        other = dataclasses.replace(CONFIG.selfplay, steps=7)
+        Run(tmp_path / "run", dataclasses.replace(CONFIG, selfplay=other))
+
+
+def test_samples_are_the_children_of_the_search(whole):
+    samples = jax.device_get(whole.samples)
+    num = CONFIG.selfplay.chunks * CONFIG.selfplay.games * CONFIG.selfplay.steps
+    assert samples.ids.shape == (num, selfplay.MAX_CANDIDATES)
+    is_there = samples.ids >= 0
+    assert (is_there.sum(axis=1) >= 1).all()  # decisions with a choice, however grouped
+    searched = is_there.sum(axis=1) > 1
+    assert searched.mean() > 0.9
+    assert (samples.visits.sum(axis=1) == np.where(searched, CONFIG.search.playouts, 0)).all()
+    assert (samples.visits[~is_there] == 0).all()
+    assert ((samples.mean >= 0) & (samples.mean <= 1)).all()
+    wins = samples.mean.astype(np.float32) * samples.visits
+    assert np.abs(wins - np.rint(wins)).max() < 0.01  # a share of so many games
+    held = moves.all_moves().counts[np.maximum(samples.ids, 0)] <= samples.view.hand[:, None]
+    assert held.all(axis=2)[is_there].all()
+    plies = (samples.view.history >= 0).sum(axis=1)
+    assert (plies % 3 == samples.view.role).all()
+
+
+def test_a_sample_keeps_means_and_numbers():
+    ids = jnp.full(128, -1, jnp.int32).at[:3].set(jnp.array([4, 9, 11]))
+    visits = jnp.zeros(128).at[:3].set(jnp.array([4.0, 10.0, 0.0]))
+    total = jnp.zeros(128).at[:3].set(jnp.array([1.0, 5.0, 0.0]))
+    found = root.Root(ids, jnp.int32(3), visits, total, jnp.int32(14))
+    view = jax.tree.map(lambda leaf: leaf[0], selfplay.blank(1).view)
+    sample = selfplay.sample_of(view, found)
+    assert sample.ids[:4].tolist() == [4, 9, 11, -1]
+    assert sample.mean[:3].tolist() == [0.25, 0.5, 0.0]
+    assert sample.visits[:3].tolist() == [4.0, 10.0, 0.0]
+
+
+def test_drawn_candidates_stand_for_all():
+    """Without repetition, and weighted so that their sum is that of all on average."""
+    batch = selfplay.blank(2)
+    nums = (3, 10)
+    for row, num in enumerate(nums):
+        batch = batch.replace(
+            ids=batch.ids.at[row, :num].set(jnp.arange(num, dtype=jnp.int16)),
+            visits=batch.visits.at[row, :num].set(jnp.arange(1, num + 1).astype(jnp.float16)),
+        )
+    draw = jax.jit(jax.vmap(lambda key: loop.draw(key, batch, 4)))
+    drawn = jax.device_get(draw(jax.random.split(jax.random.key(0), 2000)))
+    for row, num in enumerate(nums):
+        ids, visits = drawn.ids[:, row], drawn.visits[:, row]
+        assert ((ids >= 0).sum(axis=1) == min(num, 4)).all()
+        assert all(len(set(one)) == len(one) for one in (x[x >= 0].tolist() for x in ids))
+        whole = num * (num + 1) / 2
+        assert visits.sum(axis=1).mean() == pytest.approx(whole, rel=0.03)
+        scale = max(num, 4) / 4
+        assert np.allclose(visits[ids >= 0], scale * (ids[ids >= 0] + 1))
+
+
+def test_errors_equal_plain_python(whole):
+    rows = jax.tree.map(lambda leaf: leaf[:5], whole.samples)
+    params = jax.tree.map(lambda leaf: leaf[0], whole.params)
+    batch = loop.draw(jax.random.key(0), rows, 4)
+    loss, squared, num = jax.device_get(loop.errors(TRAINER.network, params, batch))
+    total, squares, weight = 0.0, 0.0, 0.0
+    for row in range(5):
+        view = jax.tree.map(lambda leaf, i=row: leaf[i], batch.view)
+        shared = TRAINER.network.shared(params, view)
+        for move, mean, visits in zip(
+            batch.ids[row], batch.mean[row], batch.visits[row], strict=True
+        ):
+            if move < 0:
+                continue
+            logit = float(TRAINER.network.logit(params, shared, move.astype(jnp.int32)))
+            chance = 1 / (1 + np.exp(-logit))
+            mean, visits = float(mean), float(visits)
+            total -= visits * (mean * np.log(chance) + (1 - mean) * np.log(1 - chance))
+            squares += visits * (chance - mean) ** 2
+            weight += visits
+    assert num == pytest.approx(weight)
+    assert loss == pytest.approx(total / weight, rel=1e-4)
+    assert squared == pytest.approx(squares, rel=1e-3)
+
+
+def test_each_role_learns_from_its_own_games(whole):
+    """A run ends with three networks, the best of each by decisions of other games."""
+    first = TRAINER.init().params
+    changed = jax.tree.map(
+        lambda a, b: np.asarray((a != b).reshape(3, -1).any(axis=1)), whole.params, first
+    )
+    assert np.all(np.stack(jax.tree.leaves(changed)).any(axis=0))
+    held_out = loop.held_out(CONFIG)
+    assert held_out.reshape(-1, 4)[:, 0].all() and not held_out.reshape(-1, 4)[:, 1:].any()
+    for role in range(3):
+        wanted = jnp.asarray(held_out) & (whole.samples.view.role == role)
+        params = jax.tree.map(lambda leaf, r=role: leaf[r], whole.params)
+        error = loop.held_out_error(TRAINER.network, params, whole.samples, wanted, CONFIG)
+        assert float(error) == pytest.approx(float(whole.best_error[role]), rel=1e-4)
+
+
+def test_training_lowers_the_error():
+    """On samples whose value is the number of cards of the move: what a network can see."""
+    samples = selfplay.blank(64)
+    ids = np.random.default_rng(0).integers(0, moves.PASS, (64, 4)).astype(np.int16)
+    size = moves.all_moves().counts.sum(axis=1)[ids] / 20
+    batch = samples.replace(
+        ids=jnp.asarray(ids),
+        mean=jnp.asarray(size, jnp.float16),
+        visits=jnp.ones((64, 4), jnp.float16),
+    )
+    network = networks.make(NetworkConfig(width=4))
+    optimiser = optax.adam(1e-2)
+    params = network.init(jax.random.key(0))
+
+    def one(carry, _):
+        params, opt_state = carry
+        loss, grads = jax.value_and_grad(lambda p: loop.errors(network, p, batch)[0])(params)
+        updates, opt_state = optimiser.update(grads, opt_state)
+        return (optax.apply_updates(params, updates), opt_state), loss
+
+    run = jax.jit(lambda p: jax.lax.scan(one, (p, optimiser.init(p)), None, length=60))
+    (params, _), _ = run(params)
+    _, squared, num = loop.errors(network, params, batch)
+    assert squared / num < 0.3 * np.var(size)
+
+
+def test_settings_are_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = str(ROOT / "configs" / "doudizhu_smoke.yaml")
+    for extra, words in (
+        (["--search.playout", "8"], "Did you mean --search.playouts?"),
+        (["--search.playouts", "12"], "multiple of at_once (8)"),
+        (["--network.layout", "E"], "network.layout: one of A, B, C"),
+        (["--evaluation.opponents", "[nobody]"], "No agent is named 'nobody'"),
+        (["--learning.held_out", "0.9"], "learning.held_out: from 0.01 to 0.5"),
+    ):
+        assert script.main(["--config", file, *extra]) == 2
+        assert words in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.slow
+def test_the_command_runs_to_its_table(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = str(ROOT / "configs" / "doudizhu_smoke.yaml")
+    assert script.main(["--config", file]) == 0
+    out = capsys.readouterr().out
+    assert "cnn v random" in out and "cnn_search v search" in out
+    run = tmp_path / "runs" / "doudizhu_smoke"
+    assert (run / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert (run / "net.npz").is_file()
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [line["iteration"] for line in lines] == list(range(1, len(lines) + 1))
+    assert {line["learn/role"] for line in lines if "learn/role" in line} == {0, 1, 2}
+    assert script.main(["--config", file]) == 0  # nothing left to do but to show it again
+    assert "compiling" not in capsys.readouterr().out
+    results = json.loads((run / "results.json").read_text())
+    assert evaluation.table(results) in out
