@@ -325,6 +325,41 @@ def test_batches_are_cut_in_pieces():
     np.testing.assert_array_equal(_search(*args, at_once=7), whole)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["one by one", "together with back"])
+def test_leaves_are_counted(way):
+    """Distinct ones like the set of hands that the recursion values as leaves."""
+    cases = [case for case in _cases(20, 24, 3) if case.decision.pending < 0]
+    cases = [case for case in cases if not (case.decision.locked or case.decision.may_win)][:8]
+    assert len(cases) == 8
+
+    @functools.partial(jax.jit, compiler_options=_QUICKLY)
+    def count(params, table, seen):
+        with mock.patch.object(tree, "widths", lambda alpha: table):
+            solver = Solver(_TWO, _WAYS[way].make(), None, params)
+            return expectimax.count_leaves(solver, seen, seen.legal_action_mask)
+
+    for alpha in (0.4, 1.0):
+        found = count(_WAYS[way].params(), jnp.asarray(widths(alpha)), decisions.batch(cases))
+        for row, case in enumerate(cases):
+            leaves, own = set(), case.decision
+            plain = _plain_tree(way, case, _TWO, alpha, False)
+
+            def q(counts, melds, draws, plain=plain, leaves=leaves):
+                if draws == 2:
+                    leaves.add(counts)
+                return plain.q(counts, melds, draws)
+
+            watched = dataclasses.replace(plain, q=q)
+            locked = own.locked or own.may_win
+            oracle.discards(watched, own.counts, own.melds, own.unseen, locked, 0, 2)
+            assert int(found.distinct[row]) == len(leaves), case
+        if way == "one by one":
+            np.testing.assert_array_equal(found.evaluated, found.distinct)
+        else:
+            assert (found.evaluated >= found.distinct).all()
+
+
 def test_widths_are_exact():
     for alpha in (0.1, 0.2, 0.3, 0.6, 0.7, 1.0):
         assert widths(alpha).tolist() == [oracle.width(alpha, n) for n in range(18)]

@@ -794,9 +794,12 @@ def _distinct(fork: _Fork, rests: Array, wanted: Array, back: Array, waits: Arra
     # A first discard stays alone where the second is drawn, first or second.
     by_pair = wanted[_PLACE]  # [F,J,T]
     is_kind = kinds[:, None] == _KINDS[None]  # [J,T]
-    undone = jnp.any(by_pair & is_kind[None], axis=(1, 2))
-    later = jnp.any(by_pair & comes[jnp.minimum(kinds, NUM_KINDS - 1)][None, :, None], axis=1)
-    one = undone[:, None] | later | back.any(axis=-1)[:, None]
+    again = ~is_kind | (fork.unseen > 1)[None]  # its only copy cannot come twice
+    undone = jnp.any(by_pair & is_kind[None], axis=-1)[..., None] & again[None]
+    later = by_pair & (comes[jnp.minimum(kinds, NUM_KINDS - 1)][:, None] & again)[None]
+    number = jnp.sum(back, axis=-1, keepdims=True, dtype=jnp.int32)
+    thrown_back = number > (back & (fork.unseen == 1)[None])
+    one = jnp.any(undone | later, axis=1) | thrown_back
     one &= comes[None] & (~waits | fork.locked)
     is_none = is_kind & ~fork.at_rest
     return _Distinct(two, one & ~is_none, jnp.any(one & is_none))
