@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agents.search import expectimax, handmade, tree
+from agents.search import expectimax, handmade
 from agents.search.tree import Settings, Solver, widths
 from agents.search.value import Position
 from mjx import actions, distance, packed
@@ -74,6 +74,7 @@ _WAYS = {
         valuefns.params,
         _made_up(valuefns.plain_by_hand),
     ),
+    "lacking": _Way(valuefns.by_lack, tuple, _made_up(valuefns.plain_by_lack)),
     "handmade": _Way(handmade.value, handmade.params, _plain_handmade),
 }
 
@@ -85,11 +86,8 @@ def _program(way, settings, risky=False, at_once=expectimax._DECISIONS_AT_ONCE):
 
     @functools.partial(jax.jit, compiler_options=_QUICKLY)
     def run(params, table, seen):
-        with (
-            mock.patch.object(tree, "widths", lambda alpha: table),
-            mock.patch.object(expectimax, "_DECISIONS_AT_ONCE", at_once),
-        ):
-            solver = Solver(settings, value, risk, params)
+        with mock.patch.object(expectimax, "_DECISIONS_AT_ONCE", at_once):
+            solver = Solver(settings, value, risk, params, widths=table)
             return expectimax.action_values(solver, seen, seen.legal_action_mask)
 
     return run
@@ -163,6 +161,8 @@ def _plain_tree(way, case, settings, alpha, risky):
         settings.gamma,
         valuefns.plain_risk if risky else None,
         valuefns.PASS_RISK if risky else (0.0, 1.0),
+        settings.spread,
+        settings.merge,
     )
 
 
@@ -199,6 +199,8 @@ _CLAIMS_DEEPER = Settings(depth=1, claim_depth=2)
 _TWO = Settings(depth=2)
 _THREE = Settings(depth=3)
 _SHALLOW = Settings(depth=0)
+_SPREAD = Settings(depth=2, claim_depth=1, spread=0.8)
+_MERGED = Settings(depth=2, claim_depth=0, merge=True)
 
 
 def test_cases_have_everything():
@@ -241,6 +243,24 @@ def test_two_layers_of_the_handmade_value(alpha):
 @pytest.mark.parametrize("alpha", [0.2, 0.6])
 def test_three_layers(alpha):
     _compare("together with back", _cases(4, 12, 2, sizes=(3, 4, 5)), _THREE, alpha)
+
+
+@pytest.mark.slow
+def test_width_that_follows_the_spread():
+    _compare("together with back", _cases(20, 24, 3), _SPREAD, 1.0)
+
+
+@pytest.mark.slow
+def test_useless_draws_share_a_child():
+    """Where leaves are worth what they lack, nothing else about the last draw is approximate."""
+    cases = [case for case in _cases(20, 36, 6) if case.decision.pending < 0]
+    _compare("lacking", cases, _MERGED, 0.6)
+
+
+def test_merging_is_for_leaves_one_by_one():
+    case = _cases(20, 1, 3)
+    with pytest.raises(ValueError, match="merge saves nothing"):
+        _search("together", case, _MERGED, 0.6)
 
 
 def _few_left(seed, number, most):
@@ -335,9 +355,8 @@ def test_leaves_are_counted(way):
 
     @functools.partial(jax.jit, compiler_options=_QUICKLY)
     def count(params, table, seen):
-        with mock.patch.object(tree, "widths", lambda alpha: table):
-            solver = Solver(_TWO, _WAYS[way].make(), None, params)
-            return expectimax.count_leaves(solver, seen, seen.legal_action_mask)
+        solver = Solver(_TWO, _WAYS[way].make(), None, params, widths=table)
+        return expectimax.count_leaves(solver, seen, seen.legal_action_mask)
 
     for alpha in (0.4, 1.0):
         found = count(_WAYS[way].params(), jnp.asarray(widths(alpha)), decisions.batch(cases))

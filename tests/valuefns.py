@@ -15,7 +15,8 @@ import numpy as np
 
 from agents.search.tree import Risk
 from agents.search.value import AfterDraws, ValueFunction
-from mjx import draws, packed
+from mjx import distance, draws, packed
+from tests.oracle import hand as oracle
 
 _RNG = np.random.default_rng(7)
 _BY_KIND = _RNG.integers(-50, 50, 34)
@@ -69,6 +70,28 @@ def _f(counts, chows, sets, draws, by_tile):
 def _fields(position):
     fields = (position.hand, position.chows, position.sets)
     return (packed.to_counts(field).astype(jnp.int32) for field in fields)
+
+
+def by_lack() -> ValueFunction:
+    """Makes one that counts what a discard leaves lacking, and nothing else."""
+
+    def q_values(params, context, positions):
+        del params, context
+        after = jax.vmap(distance.after_discards)(positions.hand, positions.num_melds)
+        return -100.0 * after.deficiency.astype(jnp.float32)
+
+    return ValueFunction(_prepare, q_values)
+
+
+def plain_by_lack(case, counts, melds, draws):
+    """The same in plain Python: a list of 34 values."""
+    del case, draws
+    held = [kind for kind in range(34) if counts[kind]]
+    values = [0.0] * 34
+    for kind in held:
+        rest = tuple(n - (other == kind) for other, n in enumerate(counts))
+        values[kind] = -100.0 * oracle.deficiency(rest, len(melds))
+    return values
 
 
 def by_kind() -> ValueFunction:

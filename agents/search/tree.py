@@ -906,7 +906,7 @@ def _shares(fork: _Fork, rests: Array) -> Array:
     )
     copies = jnp.broadcast_to(copies[None], after.shape)
     useless = jnp.where((after >= before[:, :, None]) & (copies > 0), copies, 0)
-    stands = jnp.argmax(useless, axis=-1)[..., None] == _KINDS
+    stands = jnp.argmax(useless, axis=-1)[..., None] == _KINDS[None, None]
     together = jnp.sum(useless, axis=-1, keepdims=True)
     return jnp.where(useless > 0, jnp.where(stands, together, 0), copies).astype(jnp.float32)
 

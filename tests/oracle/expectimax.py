@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
+from statistics import pstdev
 
-from tests.oracle.hand import is_win
+from tests.oracle.hand import deficiency, is_win
 from tests.oracle.score import Meld
 from tests.oracle.tiles import NUM_KINDS
 
@@ -31,6 +32,8 @@ class Tree:
         Callable[[Counts, tuple[Meld, ...], int], tuple[Sequence[float], Sequence[float]]] | None
     ) = None
     pass_risk: tuple[float, float] = (0.0, 1.0)
+    spread: float = 0.0  # deviations of Q below the best up to which discards are tried; 0: all
+    merge: bool = False  # above the last layer, a draw that brings the hand no nearer is thrown
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,11 @@ def tried(tree: Tree, counts: Counts, melds: tuple[Meld, ...], draws: int) -> li
     """Lists the discards within the width, best Q first, of equals the lower kind."""
     q = tree.q(counts, melds, draws)
     held = [kind for kind in range(NUM_KINDS) if counts[kind]]
+    if tree.spread:
+        values = [q[kind] for kind in held]
+        least = max(values) - tree.spread * pstdev(values)
+        near = [kind for kind in held if q[kind] >= least]
+        return sorted(near, key=lambda kind: (-q[kind], kind))[: width(tree.alpha, sum(counts))]
     return sorted(held, key=lambda kind: (-q[kind], kind))[: width(tree.alpha, sum(counts))]
 
 
@@ -123,6 +131,10 @@ def best(
     if layers == 0:  # every discard may be a leaf's, not those within the width alone
         q = tree.q(counts, melds, draws)
         return max(q[a] for a in range(NUM_KINDS) if counts[a])
+    if tree.merge and layers == 1:
+        lacks = deficiency(rest, len(melds))
+        if deficiency(counts, len(melds)) >= lacks:
+            return chance(tree, rest, melds, unseen, locked, draws, layers, "plain")
     return max(discards(tree, counts, melds, unseen, locked, draws, layers).values())
 
 
