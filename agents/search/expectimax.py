@@ -86,23 +86,27 @@ def policy(
       params: of `value`.
       settings: the tree's shape and its equation.
       risk: rho and sigma of the equation; without it 0 and 1.
-      risk_params: of `risk`. The player's params are both.
+      risk_params: of `risk`. The player's params are `params`, with a risk the pair of both.
     """
+
+    def solver_of(given: Any) -> Solver:
+        if risk is None:
+            return Solver(settings, value, None, given)
+        return Solver(settings, value, risk, *given)
 
     def act(params: Any, key: Array, observation: Observation, legal_action_mask: Array) -> Array:
         del key
-        solver = Solver(settings, value, risk, *params)
-        values = action_values(solver, observation, legal_action_mask)
+        values = action_values(solver_of(params), observation, legal_action_mask)
         return jnp.argmax(values, axis=-1).astype(jnp.int32)
 
     def explain(params: Any, observation: Observation) -> Explanation:
         legal = observation.legal_action_mask
-        solver = Solver(settings, value, risk, *params)
+        solver = solver_of(params)
         searched = action_values(solver, observation, legal)
         accepting = greedy.accepting_after(observation, legal)
         return Explanation(root_q(solver, observation, legal), _nan(searched), accepting)
 
-    return Policy(name, (params, risk_params), act, explain)
+    return Policy(name, params if risk is None else (params, risk_params), act, explain)
 
 
 def action_values(solver: Solver, observation: Observation, legal: Array) -> Array:
