@@ -175,7 +175,7 @@ def test_training_lowers_the_error():
         updates, opt_state = optimiser.update(grads, opt_state)
         return (optax.apply_updates(params, updates), opt_state), loss
 
-    run = jax.jit(lambda p: jax.lax.scan(one, (p, optimiser.init(p)), None, length=60))
+    run = jax.jit(lambda p: jax.lax.scan(one, (p, optimiser.init(p)), None, length=120))
     (params, _), _ = run(params)
     _, squared, num = loop.errors(network, params, batch)
     assert squared / num < 0.3 * np.var(size)
