@@ -86,16 +86,8 @@ def one(rest: Array, num_melds: Array, weights: Array) -> Grown:
     weight = _by_suit(weights)
 
     def one_suit(a: Array) -> Grown:
-        drawn, others = suits.row_1[a], [(a + n) % NUM_SUITS for n in range(1, NUM_SUITS)]
-        rows = [suits.row[b] for b in others]
-        best, *bests, lacks = stage(functools.partial(_bests_of_one_suit, joins), drawn, *rows)
-        terms = []
-        for v in range(_RANKS):
-            is_drawn = (np.arange(_RANKS) == v)[:, None]
-            own = jnp.where(is_drawn, weight[1, a, v][None], weight[0, a, v][None])
-            terms.append((best, suits.lower_1[a, :, v], own))
-        terms += _others(suits, weight[0], others, bests, (0,))
-        return _grown(lacks, terms)
+        grown = suits.row_1[a], suits.lower_1[a]
+        return _grown_in_one_suit(joins, suits, weight, a, *grown, np.eye(_RANKS, dtype=int))
 
     found = jax.lax.map(one_suit, jnp.arange(NUM_SUITS))
     return jax.tree.map(
@@ -119,17 +111,9 @@ def two(rest: Array, num_melds: Array, weights: Array) -> Grown:
     weight = _by_suit(weights)
 
     def same_suit(a: Array) -> Grown:
-        drawn, others = suits.row_2[a], [(a + n) % NUM_SUITS for n in range(1, NUM_SUITS)]
-        rows = [suits.row[b] for b in others]
-        best, *bests, lacks = stage(functools.partial(_bests_of_one_suit, joins), drawn, *rows)
-        terms = []
-        for v in range(_RANKS):
-            drawn_copies = ((_HIGH == v).astype(int) + (_LOW == v))[:, None]
-            none, one, two = (weight[n, a, v][None] for n in range(3))
-            own = jnp.where(drawn_copies == 0, none, jnp.where(drawn_copies == 1, one, two))
-            terms.append((best, suits.lower_2[a, :, v], own))
-        terms += _others(suits, weight[0], others, bests, (0,))
-        return _grown(lacks, terms)
+        grown = suits.row_2[a], suits.lower_2[a]
+        ranks = np.eye(_RANKS, dtype=int)
+        return _grown_in_one_suit(joins, suits, weight, a, *grown, ranks[_LOW] + ranks[_HIGH])
 
     def two_suits(order: Array) -> Grown:
         a, b, c, d = order
@@ -163,6 +147,40 @@ def two(rest: Array, num_melds: Array, weights: Array) -> Grown:
         return jnp.concatenate(parts)
 
     return jax.tree.map(join, same, apart)
+
+
+def _grown_in_one_suit(
+    joins: "_Joins",
+    suits: _Suits,
+    weight: Array,
+    a: Array,
+    drawn: Array,
+    lower: Array,
+    copies: np.ndarray,
+) -> Grown:
+    """Grows rests by tiles of one suit.
+
+    Args:
+      joins, suits: of the rests.
+      weight: uint16[n,S,9,N], by the copies drawn.
+      a: int32[] the suit.
+      drawn: int32[m,N] its rows after m ways to draw into it.
+      lower: uint16[m,9,N] the entries of those that one more tile of a rank lowers.
+      copies: int[m,9] of each rank that are drawn.
+
+    Returns:
+      Leading axis m.
+    """
+    others = [(a + n) % NUM_SUITS for n in range(1, NUM_SUITS)]
+    rows = [suits.row[b] for b in others]
+    best, *bests, lacks = stage(functools.partial(_bests_of_one_suit, joins), drawn, *rows)
+    terms = []
+    for v in range(_RANKS):
+        own = weight[0, a, v][None]
+        for number in range(1, len(weight)):
+            own = jnp.where((copies[:, v] == number)[:, None], weight[number, a, v][None], own)
+        terms.append((best, lower[:, v], own))
+    return _grown(lacks, terms + _others(suits, weight[0], others, bests, (0,)))
 
 
 def _bests_of_one_suit(joins: "_Joins", drawn: Array, b: Array, c: Array, d: Array) -> list[Array]:

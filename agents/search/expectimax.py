@@ -146,7 +146,8 @@ def _values(solver: Solver, observation: Observation, legal: Array) -> Array:
     root = jax.vmap(roots.root_of)(observation, legal)
     contexts = jax.vmap(functools.partial(tree.prepare, solver))(observation)
     wanted = jax.vmap(roots.wanted)(root)
-    depth = _depths(solver.settings, observation.pending >= 0)
+    settings = solver.settings
+    depth = jnp.where(observation.pending >= 0, settings.asked_depth, settings.depth)
     # By layers below the first draw; what draws first has tasks of its own by draw from depth 2 on.
     below = jnp.concatenate(
         [
@@ -158,16 +159,18 @@ def _values(solver: Solver, observation: Observation, legal: Array) -> Array:
     )
 
     def solve(layers: int) -> Array:
+        searched = (wanted & (below == layers)).reshape(-1)
+
         def block(lanes: Array) -> Array:
             here = jax.tree.map(lambda x: x[lanes // roots.NUM_TASKS], (root, contexts))
-            tasks = jax.vmap(roots.task)(here[0], lanes % roots.NUM_TASKS, is_real(lanes))
+            is_wanted = searched[lanes] & is_real(lanes)
+            tasks = jax.vmap(roots.task)(here[0], lanes % roots.NUM_TASKS, is_wanted)
             return tree.values(solver, here[1], tasks, layers)
 
         lanes = jnp.arange(wanted.size, dtype=jnp.int32)
-        searched = (wanted & (below == layers)).reshape(-1)
         return map_where(block, searched, lanes, tree.TASKS_AT_ONCE[max(layers, 0)])
 
-    found = functools.reduce(jnp.add, map(solve, _layers(solver.settings)))
+    found = functools.reduce(jnp.add, map(solve, _layers(settings)))
     values = found.reshape(*wanted.shape, -1)
     combine = functools.partial(roots.action_values, solver=solver)
     return jax.vmap(combine)(root, values, depth > 1, contexts)
@@ -181,21 +184,10 @@ def _repeat(layers: Array, tasks: slice) -> Array:
     return jnp.broadcast_to(layers[:, None], (len(layers), tasks.stop - tasks.start))
 
 
-def _depths(settings: Settings, is_asked: Array) -> Array:
-    """Says how deep decisions are searched: int32[B]."""
-    claims = settings.depth if settings.claim_depth is None else settings.claim_depth
-    return jnp.where(is_asked, claims, settings.depth).astype(jnp.int32)
-
-
 def _layers(settings: Settings) -> list[int]:
     """Lists the numbers of layers below the first draw that searches may need."""
-    needed: set[int] = set()
-    for depth in {
-        settings.depth,
-        settings.depth if settings.claim_depth is None else settings.claim_depth,
-    }:
-        needed |= {depth - 1, min(depth, 1)}
-    return sorted(needed)
+    depths = {settings.depth, settings.asked_depth}
+    return sorted({layers for depth in depths for layers in (depth - 1, min(depth, 1))})
 
 
 def count_leaves(solver: Solver, observation: Observation, legal: Array) -> Leaves:
@@ -210,7 +202,8 @@ def count_leaves(solver: Solver, observation: Observation, legal: Array) -> Leav
       int32[B] each: leaves evaluated and distinct.
     """
     root = jax.vmap(roots.root_of)(observation, legal)
-    tasks = jax.vmap(lambda one: roots.task(one, jnp.int32(0), jnp.bool_(True)))(root)
+    own_turn = jax.vmap(roots.wanted)(root)[:, 0]
+    tasks = jax.vmap(roots.task, (0, None, 0))(root, jnp.int32(0), own_turn)
     contexts = jax.vmap(functools.partial(tree.prepare, solver))(observation)
     return tree.count_leaves(solver, contexts, tasks)
 

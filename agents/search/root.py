@@ -16,7 +16,7 @@ import numpy as np
 from agents import options
 from agents.options import Own
 from agents.search import completion
-from agents.search.tree import Contexts, Solver, Task
+from agents.search.tree import Contexts, Solver, Task, chances
 from agents.search.value import NEVER
 from mjx import actions, packed
 from mjx import hand as hands
@@ -87,9 +87,8 @@ def draw_ways(root: Root) -> Array:
     return jnp.where(asked, calls, root.kong < 2 * NUM_KINDS)
 
 
-def task(root: Root, number: Array, is_real: Array) -> Task:
-    """Builds a task of a decision, int32[], empty where not wanted or real: no leading axis."""
-    is_real &= wanted(root)[number]
+def task(root: Root, number: Array, is_wanted: Array) -> Task:
+    """Builds a task of a decision, int32[], empty where it is not wanted: no leading axis."""
     is_discard, is_drawn = number < AT_REST.start, number >= DRAWN.start
     draw = jnp.maximum(number - DRAWN.start, 0)
     way = jnp.where(is_drawn, draw // NUM_KINDS, jnp.maximum(number - AT_REST.start, 0))
@@ -111,8 +110,8 @@ def task(root: Root, number: Array, is_real: Array) -> Task:
     after_call = jnp.where(way == 0, st.PLAIN_DRAW, st.AFTER_OPEN_KONG)
     gone = is_drawn & (np.arange(NUM_KINDS, dtype=np.int32) == draw % NUM_KINDS)
     return Task(
-        options.keep(is_real, tiles),
-        is_real & ~is_discard & ~is_drawn,
+        options.keep(is_wanted, tiles),
+        is_wanted & ~is_discard & ~is_drawn,
         passed.astype(jnp.int32),
         root.observation.unseen.astype(jnp.int32) - gone,
         root.locked,
@@ -140,9 +139,7 @@ def action_values(
     best = jnp.max(values[DISCARDS], axis=-1)
     drawn = jnp.max(values[DRAWN], axis=-1).reshape(NUM_DRAWS_FIRST, NUM_KINDS)
     draws = jnp.where(expanded & ~winning_draws(root), drawn, values[AT_REST])
-    unseen = root.observation.unseen.astype(jnp.float32)
-    chance = unseen / jnp.maximum(jnp.sum(unseen), np.float32(1))
-    means = jnp.sum(chance[None] * draws, axis=-1)
+    means = jnp.sum(chances(root.observation.unseen)[None] * draws, axis=-1)
     passing = means[0]
     if solver.risk is not None:
         rho, sigma = solver.risk.passing(solver.risk_params, contexts.risk)

@@ -91,6 +91,11 @@ class Settings:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is 0 to 1, not {getattr(self, name)}.")
 
+    @property
+    def asked_depth(self) -> int:
+        """Layers where something is claimed or passed."""
+        return self.depth if self.claim_depth is None else self.claim_depth
+
 
 def widths(alpha: float) -> np.ndarray:
     """Counts the discards tried, ceil(alpha n), for n = 0 to 17 tiles in hand: int32[18].
@@ -165,7 +170,7 @@ def values(solver: Solver, contexts: Contexts, tasks: Task, layers: int) -> Arra
         return q
     fork = _fork(solver, tasks, q)
     by_draw = _drawn_values(solver, contexts, fork, layers)[0]
-    mean = jnp.sum(_chances(fork.unseen)[:, None] * by_draw, axis=-1)
+    mean = jnp.sum(chances(fork.unseen)[:, None] * by_draw, axis=-1)
     by_kind = (fork.kinds[:, :, None] == _KINDS[None, None]) & fork.tried[:, :, None]
     spread = jnp.sum(jnp.where(by_kind, mean[:, :, None], np.float32(0)), axis=1)
     spread = spread * np.float32(solver.settings.gamma)
@@ -281,8 +286,14 @@ def _position(tiles: Own, num_draws: Array) -> Position:
     return Position(tiles.hand, tiles.chows, tiles.sets, tiles.num_melds, num_draws)
 
 
-def _chances(unseen: Array) -> Array:
-    """Gives the chance of each draw: float32[G,T]."""
+def _positions(tiles: Own, hand: Array, num_draws: Array) -> Position:
+    """Describes hands uint32[N,S] of one player, whose melds and draws are the same."""
+    own = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(hand), *x.shape)), tiles)
+    return _position(own._replace(hand=hand), jnp.full(len(hand), num_draws))
+
+
+def chances(unseen: Array) -> Array:
+    """Gives the chance of each draw: float32[..., T] of int[..., T] copies."""
     copies = unseen.astype(jnp.float32)
     return copies / jnp.maximum(jnp.sum(copies, axis=-1, keepdims=True), np.float32(1))
 
@@ -325,20 +336,20 @@ def _drawn_values(
     complete = waits & reached & ~fork.locked[:, None, None]
     is_open = reached & ~complete
     leaves = None
-    if layers == 0:
-        rests, num_draws = _rests(fork), _repeat(fork.draws, MAX_TILES)
-        below = _grow_one(solver, contexts, fork, rests, fork.tried, num_draws)
-        points, _ = _scored(solver, contexts, fork, waits & reached)
-        if count:
-            is_none = (fork.kinds[:, :, None] == _KINDS[None, None]) & is_open  # thrown and drawn
-            apart = jnp.sum(is_open & ~is_none, axis=(1, 2), dtype=jnp.int32)
-            number = NUM_KINDS * jnp.sum(fork.tried, axis=1, dtype=jnp.int32)
-            leaves = Leaves(number, apart + is_none.any(axis=(1, 2)))
-    elif layers == 1:
+    if layers == 1:
         below, points, leaves = _one_layer(solver, contexts, fork, waits, reached, is_open, count)
     else:
-        below = _more_layers(solver, contexts, fork, is_open, layers)
         points, _ = _scored(solver, contexts, fork, waits & reached)
+        if layers == 0:
+            rests, num_draws = _rests(fork), _repeat(fork.draws, MAX_TILES)
+            below = _grow_one(solver, contexts, fork, rests, fork.tried, num_draws)
+        else:
+            below = _more_layers(solver, contexts, fork, is_open, layers)
+    if count and layers == 0:
+        is_none = (fork.kinds[:, :, None] == _KINDS[None, None]) & is_open  # thrown and drawn
+        apart = jnp.sum(is_open & ~is_none, axis=(1, 2), dtype=jnp.int32)
+        number = NUM_KINDS * jnp.sum(fork.tried, axis=1, dtype=jnp.int32)
+        leaves = Leaves(number, apart + is_none.any(axis=(1, 2)))
     first = jnp.where(fork.at_rest[:, None, None], points[:, -1:], points)
     return jnp.where(complete, first, jnp.where(is_open, below, np.float32(0))), leaves
 
@@ -442,7 +453,7 @@ def _more_layers(
         return jnp.max(values(solver, here, task, layers - 1), axis=-1)
 
     lanes = jnp.arange(is_open.size, dtype=jnp.int32)
-    block = TASKS_AT_ONCE[layers]
+    block = TASKS_AT_ONCE[layers - 1]
     return map_where(solve, is_open.reshape(-1), lanes, block).reshape(is_open.shape)
 
 
@@ -651,9 +662,7 @@ def _q_of_nodes(solver: Solver, contexts: Contexts, fork: _Fork, is_open: Array)
         context, own, num_draws, hand, wanted = lane
 
         def q(hand: Array) -> Array:
-            tiles = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(hand), *x.shape)), own)
-            num = jnp.full(len(hand), num_draws)
-            positions = _position(tiles._replace(hand=hand), num)
+            positions = _positions(own, hand, num_draws)
             return solver.value.q_values(solver.params, context, positions)
 
         found = map_where(q, wanted.reshape(-1), hand.reshape(-1, 4), 128)
@@ -851,12 +860,9 @@ def _sums_of_distinct(
         one = singles[:, None] + tiles[None, :NUM_KINDS]
         hand = jnp.concatenate([two.reshape(-1, 4), one.reshape(-1, 4), here.hand[None]])
         flat = jnp.concatenate([mask.two.reshape(-1), mask.one.reshape(-1), mask.none[None]])
-        own = here.melds
 
         def best(hand: Array) -> Array:
-            tiles = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(hand), *x.shape)), own)
-            num = jnp.full(len(hand), here.draws + 1)
-            positions = _position(tiles._replace(hand=hand), num)
+            positions = _positions(here.melds, hand, here.draws + 1)
             return leaf_values(solver.value, solver.params, context, positions)
 
         hand = jnp.where(flat[:, None], hand, jnp.uint32(0))
