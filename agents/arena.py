@@ -21,10 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
-from agents.policy import Params, Policy
+from agents import lanes as side_by_side
+from agents.lanes import EITHER, A, B, Batch, Clocked, Status, act_jit, key_of
+from agents.policy import Policy
 from mjx import actions, score
 from mjx import state as st
-from mjx.observe import Observation, observe
+from mjx.observe import observe
 from mjx.rules import DEFAULT, Rules
 from mjx.state import State
 from mjx.step import advance, init
@@ -33,7 +35,6 @@ Array = jax.Array
 
 MAX_LANES = 256
 MAX_DECISIONS = 1024  # more than a hand can have
-A, B, EITHER = 0, 1, 2  # whose decisions a batch takes
 # The seats of a where the sides are not exchanged: opposite, then the two ways to be adjacent.
 _SEATINGS = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1]], bool)
 _WALL, _PLAY = 0, 1  # what the key of a pair is used for
@@ -67,24 +68,6 @@ class Lanes(struct.PyTreeNode):
     actions: Array | None = None  # uint8[L, MAX_DECISIONS]  these decisions, where they are kept
 
 
-class Batch(NamedTuple):
-    """Decisions to be made by one agent."""
-
-    lane: Array  # int32[R]     where each row comes from
-    is_real: Array  # bool[R]      false: the row only fills the batch
-    key: Array  # key[R]
-    observation: Observation  # [R, ...]
-
-
-class Status(NamedTuple):
-    """How the lanes stand."""
-
-    waiting: Array  # int32[2]     for a decision of a, of b
-    num_finished: Array  # int32[]      hands that ended and are not yet recorded
-    num_free: Array  # int32[]      lanes that could take a new hand
-    num_illegal: Array  # int32[]      illegal actions of the last batch
-
-
 def match(
     a: Policy,
     b: Policy,
@@ -116,7 +99,7 @@ def match(
     num_lanes = check(pairs, seed, lanes)
     num_games, root = 2 * pairs, jax.random.key(seed)
     num_rows, chunk = num_lanes // 2, max(1, num_lanes // 8)
-    clocked = _Clocked((a, b), clock)
+    clocked = Clocked((a, b), clock)
     records: list[dict[str, np.ndarray]] = []
     kept: dict[int, np.ndarray] = {}
     side, num_dealt, num_done = A, 0, 0
@@ -159,7 +142,7 @@ def first_states(pairs: int, seed: int, rules: Rules = DEFAULT) -> State:
 
 def deal_one(game: Array, root: Array, rules: Rules) -> State:
     """Deals a game by its id int32[] from the key of the match; -1 gives a finished state."""
-    state = init(_key(root, game, _WALL), rules, dealer_of(game), round_wind_of(game))
+    state = init(key_of(root, game, _WALL), rules, dealer_of(game), round_wind_of(game))
     return state.replace(terminated=state.terminated | (game < 0))
 
 
@@ -180,50 +163,6 @@ def round_wind_of(game: Array) -> Array:
     return game // 2 // (st.NUM_SEATS * len(_SEATINGS)) % st.NUM_SEATS
 
 
-class _Clocked:
-    """Lets the agents act and counts what it took; no time is taken without a clock."""
-
-    def __init__(self, agents: tuple[Policy, Policy], clock: Callable[[], float] | None) -> None:
-        self._agents, self._clock = agents, clock
-        self._is_one = agents[A] is agents[B]
-        self._is_warm = [False, False]
-        self._seconds, self._decisions = [0.0, 0.0], [0, 0]
-
-    def act(self, side: int, batch: Batch) -> Array:
-        """Chooses the actions of a batch: int32[R]."""
-        side = A if self._is_one else side
-        params, act = self._agents[side].params, self._agents[side].act
-        if self._clock is None:
-            return _act(params, batch, act=act)
-        jax.block_until_ready(batch)
-        if not self._is_warm[side]:  # compile before the clock runs
-            rehearsal = batch._replace(key=jax.random.clone(batch.key))
-            jax.block_until_ready(_act(params, rehearsal, act=act))
-            self._is_warm[side] = True
-        start = self._clock()
-        action = jax.block_until_ready(_act(params, batch, act=act))
-        self._seconds[side] += self._clock() - start
-        self._decisions[side] += int(jax.device_get(batch.is_real).sum())
-        return action
-
-    @property
-    def seconds_per_decision(self) -> tuple[float, float] | None:
-        """Seconds in `act` for each decision made, of a and of b; None without a clock."""
-        if self._clock is None:
-            return None
-        a, b = (
-            took / max(made, 1) for took, made in zip(self._seconds, self._decisions, strict=True)
-        )
-        return (a, a) if self._is_one else (a, b)
-
-
-@functools.partial(jax.jit, static_argnames="act")
-def _act(params: Params, batch: Batch, act: Callable) -> Array:
-    """Asks an agent for the actions of a batch: int32[R]."""
-    observation = batch.observation
-    return act(params, batch.key, observation, observation.legal_action_mask)
-
-
 @functools.partial(jax.jit, static_argnames=("num_rows", "rules"))
 def _take(table: Lanes, side: Array, root: Array, num_rows: int, rules: Rules) -> Batch:
     """Gathers decisions of one side, or of EITHER, those of the youngest hands first."""
@@ -233,7 +172,7 @@ def _take(table: Lanes, side: Array, root: Array, num_rows: int, rules: Rules) -
     lane = jnp.where(is_real, order, order[0])
     state = jax.tree.map(lambda leaf: leaf[lane], table.state)
     seen = jax.vmap(lambda one: observe(one, one.current_player, rules))(state)
-    key = jax.vmap(lambda game, count: jax.random.fold_in(_key(root, game, _PLAY), count))(
+    key = jax.vmap(lambda game, count: jax.random.fold_in(key_of(root, game, _PLAY), count))(
         table.game[lane], table.num_decisions[lane]
     )
     return Batch(lane, is_real, key, seen)
@@ -249,7 +188,7 @@ def _put(table: Lanes, batch: Batch, action: Array, rules: Rules) -> tuple[Lanes
     )
     place = jnp.where(batch.is_real, batch.lane, len(table.game))
     table = table.replace(
-        state=_scatter(table.state, place, after),
+        state=side_by_side.scatter(table.state, place, after),
         num_decisions=table.num_decisions.at[place].add(1, mode="drop"),
     )
     if table.actions is not None:
@@ -283,7 +222,7 @@ def _deal(
     place = jnp.where(is_ended[lane], lane, len(table.game))
     new = jax.vmap(lambda game: deal_one(game, root, rules))(games)
     table = Lanes(
-        state=_scatter(table.state, place, new),
+        state=side_by_side.scatter(table.state, place, new),
         game=table.game.at[place].set(games, mode="drop"),
         num_decisions=table.num_decisions.at[place].set(0, mode="drop"),
         actions=table.actions,
@@ -291,12 +230,7 @@ def _deal(
     return table, record, _status(table)
 
 
-PROGRAMS = (_act, _take, _put, _deal)  # all that a match compiles
-
-
-def _key(root: Array, game: Array, use: int) -> Array:
-    """Returns the key of a pair for one use."""
-    return jax.random.fold_in(jax.random.fold_in(root, game // 2), use)
+PROGRAMS = (act_jit, _take, _put, _deal)  # all that a match compiles
 
 
 def _kept(record: dict[str, np.ndarray]) -> dict[int, np.ndarray]:
@@ -319,11 +253,6 @@ def _empty(num_lanes: int, rules: Rules, keep_actions: bool) -> Lanes:
     )
 
 
-def _scatter(table: State, place: Array, rows: State) -> State:
-    """Writes rows [R, ...] at their places of [L, ...]; a place of L is dropped."""
-    return jax.tree.map(lambda old, new: old.at[place].set(new, mode="drop"), table, rows)
-
-
 def _is_live(table: Lanes) -> Array:
     """Marks the lanes whose hand goes on: bool[L]."""
     return ~table.state.terminated
@@ -337,33 +266,17 @@ def _side_to_act(table: Lanes) -> Array:
 
 def _status(table: Lanes, num_illegal: Array | int = 0) -> Status:
     """Counts how the lanes stand."""
-    is_live, side = _is_live(table), _side_to_act(table)
-    waiting = jnp.stack([jnp.sum(is_live & (side == one), dtype=jnp.int32) for one in (A, B)])
-    return Status(
-        waiting=waiting,
-        num_finished=jnp.sum(~is_live & (table.game >= 0), dtype=jnp.int32),
-        num_free=jnp.sum(~is_live, dtype=jnp.int32),
-        num_illegal=jnp.asarray(num_illegal, jnp.int32),
-    )
+    return side_by_side.status(_is_live(table), _side_to_act(table), table.game, num_illegal)
 
 
 def _hands(records: list[dict[str, np.ndarray]], pairs: int) -> Hands:
     """Puts the records in the order of the games."""
-    joined = {name: np.concatenate([record[name] for record in records]) for name in records[0]}
-    game = joined.pop("game")
-    order = np.argsort(game)[(game < 0).sum() :]
-    assert np.array_equal(game[order], np.arange(2 * pairs)), "every game is recorded once"
+    joined = side_by_side.in_order(records, 2 * pairs)
     is_a = np.asarray(seats_of_a(jnp.arange(2 * pairs, dtype=jnp.int32)))
-    fields = {name: value[order] for name, value in joined.items()} | {"is_a": is_a}
+    fields = joined | {"is_a": is_a}
     return Hands(**{k: v.reshape(pairs, 2, *v.shape[1:]) for k, v in fields.items()})
 
 
 def check(pairs: int, seed: int, lanes: int | None) -> int:
     """Refuses numbers that no match can have; returns the number of lanes."""
-    if not 2 <= pairs < 2**29:
-        raise ValueError(f"pairs is 2 or more (an interval needs two), not {pairs}.")
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"seed is a whole number from 0 to 2**32 - 1, not {seed}.")
-    if lanes is not None and (lanes < 2 or lanes % 2):
-        raise ValueError(f"lanes is an even number, 2 or more, not {lanes}.")
-    return min(2 * pairs, lanes or MAX_LANES)
+    return side_by_side.check("pairs", pairs, seed, lanes, MAX_LANES)

@@ -18,11 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 from flax import struct
 
+from agents import lanes as side_by_side
 from agents.doudizhu.forced import play_forced
+from agents.lanes import EITHER, A, B, Batch, Clocked, Status, key_of
 from agents.policy import Policy
 from doudizhu import legal, score
 from doudizhu.moves import PASS
-from doudizhu.observe import Observation, observe
+from doudizhu.observe import observe
 from doudizhu.rules import Rules
 from doudizhu.state import LANDLORD, State
 from doudizhu.step import advance, init
@@ -30,7 +32,6 @@ from doudizhu.step import advance, init
 Array = jax.Array
 
 MAX_LANES = 64
-A, B, EITHER = 0, 1, 2  # whose decisions a batch takes
 _DEAL, _PLAY = 0, 1  # what the key of a deal is used for
 _POINTS = Rules(scoring="adp")
 
@@ -55,24 +56,6 @@ class Lanes(struct.PyTreeNode):
 
     state: State  # [L, ...]
     game: Array  # int32[L]  2 * deal + (1 where b is the landlord)
-
-
-class Batch(NamedTuple):
-    """Decisions to be made by one player."""
-
-    lane: Array  # int32[R]  where each row comes from
-    is_real: Array  # bool[R]  false: the row only fills the batch
-    key: Array  # key[R]
-    observation: Observation  # [R, ...]
-
-
-class Status(NamedTuple):
-    """How the lanes stand."""
-
-    waiting: Array  # int32[2]  for a decision of a, of b
-    num_finished: Array  # int32[]  games that ended and are not yet recorded
-    num_free: Array  # int32[]  lanes that could take a new game
-    num_illegal: Array  # int32[]  illegal moves of the last batch
 
 
 def match(
@@ -102,7 +85,7 @@ def match(
     num_lanes = check(deals, seed, lanes)
     num_games, root = 2 * deals, jax.random.key(seed)
     num_rows, chunk = num_lanes // 2, max(1, num_lanes // 8)
-    players = _Players((a, b), clock)
+    players = Clocked((a, b), clock)
     records: list[dict[str, np.ndarray]] = []
     side, num_dealt, num_done = A, 0, 0
     table = _empty(num_lanes)
@@ -125,70 +108,14 @@ def match(
         status = jax.device_get(status)
         if status.num_illegal:
             raise RuntimeError(f"The player {(a, b)[side].name!r} chose an illegal move.")
-    return Match(_in_order(records, deals), players.seconds_per_decision)
+    played = side_by_side.in_order(records, 2 * deals)
+    games = Games(**{name: value.reshape(deals, 2) for name, value in played.items()})
+    return Match(games, players.seconds_per_decision)
 
 
 def check(deals: int, seed: int, lanes: int | None) -> int:
     """Refuses numbers that no match can have; returns the number of lanes."""
-    if not 2 <= deals < 2**29:
-        raise ValueError(f"deals is 2 or more (an interval needs two), not {deals}.")
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"seed is a whole number from 0 to 2**32 - 1, not {seed}.")
-    if lanes is not None and (lanes < 2 or lanes % 2):
-        raise ValueError(f"lanes is an even number, 2 or more, not {lanes}.")
-    return min(2 * deals, lanes or MAX_LANES)
-
-
-class _Players:
-    """Lets the players act and counts what it took; no time is taken without a clock."""
-
-    def __init__(self, players: tuple[Policy, Policy], clock: Callable[[], float] | None) -> None:
-        self._players, self._clock = players, clock
-        self._is_one = players[A] is players[B]
-        self._is_warm = [False, False]
-        self._seconds, self._decisions = [0.0, 0.0], [0, 0]
-
-    def act(self, side: int, batch: Batch) -> Array:
-        """Chooses the moves of a batch: int32[R]."""
-        side = A if self._is_one else side
-        player = self._players[side]
-        if self._clock is None:
-            return _act(player, batch)
-        jax.block_until_ready(batch)
-        if not self._is_warm[side]:  # compile before the clock runs
-            rehearsal = batch._replace(key=jax.random.clone(batch.key))
-            jax.block_until_ready(_act(player, rehearsal))
-            self._is_warm[side] = True
-        start = self._clock()
-        move = jax.block_until_ready(_act(player, batch))
-        self._seconds[side] += self._clock() - start
-        self._decisions[side] += int(jax.device_get(batch.is_real).sum())
-        return move
-
-    @property
-    def seconds_per_decision(self) -> tuple[float, float] | None:
-        """Seconds in `act` for each decision made, of a and of b; None without a clock."""
-        if self._clock is None:
-            return None
-        a, b = (
-            took / max(made, 1) for took, made in zip(self._seconds, self._decisions, strict=True)
-        )
-        return (a, a) if self._is_one else (a, b)
-
-
-def _act(player: Policy, batch: Batch) -> Array:
-    """Asks a player for the moves of a batch: int32[R]."""
-    act = _act_jit if player.is_pure else _act_plainly
-    return act(player.params, batch, act=player.act)
-
-
-def _act_plainly(params: object, batch: Batch, act: Callable) -> Array:
-    """Asks in place."""
-    seen = batch.observation
-    return jnp.asarray(act(params, batch.key, seen, seen.legal_action_mask), jnp.int32)
-
-
-_act_jit = jax.jit(_act_plainly, static_argnames="act")
+    return side_by_side.check("deals", deals, seed, lanes, MAX_LANES)
 
 
 @functools.partial(jax.jit, static_argnames="num_rows")
@@ -201,7 +128,7 @@ def _take(table: Lanes, side: Array, root: Array, num_rows: int) -> Batch:
     lane = jnp.where(is_real, order, order[0])
     state = jax.tree.map(lambda leaf: leaf[lane], table.state)
     seen = jax.vmap(lambda one: observe(one, one.current_player))(state)
-    key = jax.vmap(lambda game, ply: jax.random.fold_in(_key(root, game, _PLAY), ply))(
+    key = jax.vmap(lambda game, ply: jax.random.fold_in(key_of(root, game, _PLAY), ply))(
         table.game[lane], state.num_plies
     )
     return Batch(lane, is_real, key, seen)
@@ -214,7 +141,7 @@ def _put(table: Lanes, batch: Batch, move: Array) -> tuple[Lanes, Status]:
     is_legal = jax.vmap(legal.is_legal)(before, move)
     reached = jax.vmap(advance)(before, jnp.where(is_legal, move, PASS))
     place = jnp.where(batch.is_real, batch.lane, len(table.game))
-    state = jax.tree.map(lambda old, new: old.at[place].set(new, mode="drop"), table.state, reached)
+    state = side_by_side.scatter(table.state, place, reached)
     table = table.replace(state=play_forced(state))
     return table, _status(table, jnp.sum(batch.is_real & ~is_legal, dtype=jnp.int32))
 
@@ -237,9 +164,7 @@ def _deal(table: Lanes, games: Array, root: Array) -> tuple[Lanes, dict[str, Arr
     fresh = jax.vmap(lambda game: deal_one(game, root))(games)
     place = jnp.where(is_done[lane], lane, len(table.game))
     table = table.replace(
-        state=jax.tree.map(
-            lambda old, new: old.at[place].set(new, mode="drop"), table.state, fresh
-        ),
+        state=side_by_side.scatter(table.state, place, fresh),
         game=table.game.at[place].set(games, mode="drop"),
     )
     return table, record, _status(table)
@@ -247,13 +172,8 @@ def _deal(table: Lanes, games: Array, root: Array) -> tuple[Lanes, dict[str, Arr
 
 def deal_one(game: Array, root: Array) -> State:
     """Deals a game by its number int32[]; -1 gives a finished state."""
-    state = init(_key(root, game, _DEAL))
+    state = init(key_of(root, game, _DEAL))
     return state.replace(terminated=state.terminated | (game < 0))
-
-
-def _key(root: Array, game: Array, use: int) -> Array:
-    """Derives the key of a deal for a use; both games of it share it."""
-    return jax.random.fold_in(jax.random.fold_in(root, game // 2), use)
 
 
 def _empty(num_lanes: int) -> Lanes:
@@ -279,20 +199,4 @@ def _side_to_act(table: Lanes) -> Array:
 
 def _status(table: Lanes, num_illegal: Array | int = 0) -> Status:
     """Counts how the lanes stand."""
-    is_live, side = _is_live(table), _side_to_act(table)
-    waiting = jnp.stack([jnp.sum(is_live & (side == one), dtype=jnp.int32) for one in (A, B)])
-    return Status(
-        waiting=waiting,
-        num_finished=jnp.sum(~is_live & (table.game >= 0), dtype=jnp.int32),
-        num_free=jnp.sum(~is_live, dtype=jnp.int32),
-        num_illegal=jnp.asarray(num_illegal, jnp.int32),
-    )
-
-
-def _in_order(records: list[dict[str, np.ndarray]], deals: int) -> Games:
-    """Puts the records in the order of the games."""
-    joined = {name: np.concatenate([record[name] for record in records]) for name in records[0]}
-    game = joined.pop("game")
-    order = np.argsort(game)[(game < 0).sum() :]
-    assert np.array_equal(game[order], np.arange(2 * deals)), "every game is recorded once"
-    return Games(**{name: value[order].reshape(deals, 2) for name, value in joined.items()})
+    return side_by_side.status(_is_live(table), _side_to_act(table), table.game, num_illegal)
