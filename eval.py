@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 import importlib.metadata
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import jax
 import numpy as np
 from tqdm import tqdm
 
@@ -171,6 +173,15 @@ def commit() -> str | None:
     return described.stdout.strip() if described.returncode == 0 else None
 
 
+def use_all_cores() -> None:
+    """Gives JAX a device for each core that it may use, before anything is computed.
+
+    A search is many small steps, which keep no more than one core busy.
+    """
+    may_use = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+    jax.config.update("jax_num_cpu_devices", len(may_use(0)))
+
+
 def _lines(played: arena.Match, options: argparse.Namespace, rules: Rules) -> Iterator[str]:
     """Writes the hands of a match as a record, with who played each seat of each."""
     assert played.actions is not None
@@ -197,4 +208,5 @@ def _check_path(option: str, path: pathlib.Path) -> None:
 
 
 if __name__ == "__main__":
+    use_all_cores()
     main()

@@ -4,18 +4,22 @@ Each turn of an arena's loop takes half of the lanes, all of them waiting for on
 R = rows of a batch of decisions.
 """
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh, PartitionSpec
 
 from agents.policy import Policy
 
 Array = jax.Array
 
 A, B, EITHER = 0, 1, 2  # whose decisions a batch takes
+ROWS_EACH = 64  # a search fills its blocks with fewer and fewer lanes below that
 
 
 class Batch(NamedTuple):
@@ -86,24 +90,27 @@ class Clocked:
 
     def __init__(self, players: tuple[Policy, Policy], clock: Callable[[], float] | None) -> None:
         """Takes a and b, and what tells the time in seconds."""
-        self._players, self._clock = players, clock
+        # Of no device in particular, so that rows can be shared out among all.
+        free = [jax.tree.map(jnp.asarray, jax.device_get(player.params)) for player in players]
+        self._players = [player._replace(params=p) for player, p in zip(players, free, strict=True)]
+        self._clock = clock
         self._is_one = players[A] is players[B]
         self._is_warm = [False, False]
         self._seconds, self._decisions = [0.0, 0.0], [0, 0]
 
-    def act(self, side: int, batch: Batch) -> Array:
+    def act(self, side: int, batch: Batch) -> np.ndarray:
         """Chooses the actions of a batch: int32[R]."""
         side = A if self._is_one else side
         player = self._players[side]
         if self._clock is None:
-            return _act(player, batch)
+            return np.asarray(_act(player, batch))
         jax.block_until_ready(batch)
         if not self._is_warm[side]:  # compile before the clock runs
             rehearsal = batch._replace(key=jax.random.clone(batch.key))
             jax.block_until_ready(_act(player, rehearsal))
             self._is_warm[side] = True
         start = self._clock()
-        action = jax.block_until_ready(_act(player, batch))
+        action = np.asarray(_act(player, batch))
         self._seconds[side] += self._clock() - start
         self._decisions[side] += int(jax.device_get(batch.is_real).sum())
         return action
@@ -131,4 +138,36 @@ def _act_plainly(params: object, batch: Batch, act: Callable) -> Array:
     return jnp.asarray(act(params, batch.key, seen, seen.legal_action_mask), jnp.int32)
 
 
-act_jit = jax.jit(_act_plainly, static_argnames="act")
+def spread(function: Callable[[Any, Any], Any], rows_each: int) -> Callable[[Any, Any], Any]:
+    """Shares the rows of a batch out among the devices of this process.
+
+    Args:
+      function: of parameters and rows, each of which is its own; leading axis R.
+      rows_each: at the least, for each device.
+
+    Returns:
+      The same function, on as many devices as the rows can be shared out among evenly.
+    """
+
+    def on_devices(params: Any, rows: Any) -> Any:
+        num_rows = len(jax.tree.leaves(rows)[0])
+        pieces = max(1, num_rows // rows_each)
+        devices = jax.local_devices()[: math.gcd(num_rows, pieces, jax.local_device_count())]
+        if len(devices) == 1:
+            return function(params, rows)
+        by_row = PartitionSpec("rows")
+        return jax.shard_map(
+            function,
+            mesh=Mesh(np.array(devices), ("rows",)),
+            in_specs=(PartitionSpec(), by_row),
+            out_specs=by_row,
+            check_vma=False,  # nothing is sent between devices
+        )(params, rows)
+
+    return on_devices
+
+
+@functools.partial(jax.jit, static_argnames="act")
+def act_jit(params: object, batch: Batch, act: Callable) -> Array:
+    """Asks on all devices."""
+    return spread(functools.partial(_act_plainly, act=act), ROWS_EACH)(params, batch)

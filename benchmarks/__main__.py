@@ -75,7 +75,9 @@ def _tables(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Plays the matches of the tables, prints them and writes them down."""
     from agents import arena, policy
     from benchmarks import tables
+    from eval import use_all_cores
 
+    use_all_cores()
     try:
         arena.check(args.pairs, args.seed, None)
         for depth in args.depths:
@@ -101,7 +103,9 @@ def _measure(args: argparse.Namespace) -> Iterator[dict]:
         return
     if args.name == "search":
         from benchmarks import search
+        from eval import use_all_cores
 
+        use_all_cores()
         yield from search.rows(args.names or search.NAMES, args.seconds)
         return
     if args.name == "doudizhu":

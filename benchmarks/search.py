@@ -1,8 +1,9 @@
 """How fast the search decides: own turns of greedy hands, in batches, on all cores given.
 
-A row's `ratio` is to the naive full tree, timed in the same run: every node evaluated one by one,
-equal positions again and again, by the same network. The best of several calls counts, since
-other work only ever slows a call. K = discards tried, T = 34 kinds, N = positions.
+A row's `of_naive` is the ratio to the naive tree of the same width, timed in the same run: every
+node evaluated one by one, equal positions again and again, each by the whole of the same network.
+The best of several calls counts, since other work only ever slows a call. K = discards tried,
+T = 34 kinds, N = positions.
 """
 
 import functools
@@ -17,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import mjx
-from agents import options, policy
+from agents import lanes, options, policy
 from agents.learn import networks, player
 from agents.learn.config import NetworkConfig
 from agents.search import expectimax, handmade
@@ -53,9 +54,9 @@ class Case(NamedTuple):
 
 CASES = (
     Case("handmade_d1", "handmade", 1, 512, 5_000, 20_000),
-    Case("handmade_d2", "handmade", 2, 64, 100, 500),
+    Case("handmade_d2", "handmade", 2, 128, 100, 500),
     Case("small_net_d1", "two_part", 1, 512, 1_000, 3_000),
-    Case("small_net_d2", "two_part", 2, 64, 20, 50, least_ratio=20),
+    Case("small_net_d2", "two_part", 2, 128, 20, 50, least_ratio=20),
     Case("resnet20_d2", "resnet", 2, 1, 1 / 6, 1 / 3),
     Case("resnet20_d2_merged", "resnet", 2, 1, 1 / 1.5, 1, merge=True),
 )
@@ -87,7 +88,7 @@ def row(case: Case, seen: mjx.Observation, seconds: float) -> Row:
         values = expectimax.action_values(solver, seen, seen.legal_action_mask)
         return jnp.argmax(values, axis=-1)
 
-    per_call, compile_s = best_of(decide, (params, seen), seconds)
+    per_call, compile_s = best_of(lanes.spread(decide, lanes.ROWS_EACH), (params, seen), seconds)
     leaves, _ = _mean_leaves(value, params, seen, case.depth)
 
     def count(params: Any, seen: mjx.Observation) -> expectimax.Leaves:
@@ -106,7 +107,18 @@ def row(case: Case, seen: mjx.Observation, seconds: float) -> Row:
     found |= {"ok": rate >= case.target and ratio >= case.least_ratio, "goal": case.goal}
     found |= {"evaluated": evaluated, "distinct": float(jnp.mean(counted.distinct))}
     found |= {"leaves": leaves, "compile_s": compile_s}
-    return found | {"mflop_per_decision": evaluated * flops / 1e6}
+    found |= {"mflop_per_decision": evaluated * flops / 1e6}
+    if flops:
+        found |= {"of_peak": rate * evaluated * flops / matmul_flops_per_s(seconds)}
+    return found
+
+
+def matmul_flops_per_s(seconds: float) -> float:
+    """Measures what this machine reaches at best: the operations a second of a large product."""
+    size = 2048
+    square = jnp.ones((size, size), jnp.float32)
+    per_call, _ = best_of(jnp.matmul, (square, square), seconds)
+    return 2 * size**3 / per_call
 
 
 def best_of(function: Any, arguments: tuple, seconds: float) -> tuple[float, float]:
@@ -175,6 +187,14 @@ def naive_value(value: ValueFunction, params: Any, seen: mjx.Observation, depth:
     at_most = int(width[-1])
     tiles = packed.from_counts(jnp.eye(NUM_KINDS, dtype=jnp.int32))
 
+    def leaves(hands: Array) -> Array:
+        each = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(hands), *x.shape)), seen)
+        each = jax.lax.optimization_barrier(each)  # or what they share would be computed once
+        contexts = jax.vmap(value.prepare, (None, 0))(params, each)
+        positions = jax.tree.map(lambda x: x[:, None], _spread(own, hands, jnp.int32(depth)))
+        leaf = functools.partial(leaf_values, value, params)
+        return jax.vmap(leaf)(contexts, positions)[:, 0]
+
     def best(hand: Array, unseen: Array, depth_left: int) -> Array:
         position = _spread(own, hand[None], jnp.int32(depth - depth_left))
         ranked, action = jax.lax.top_k(masked_q(value, params, context, position)[0], at_most)
@@ -184,7 +204,7 @@ def naive_value(value: ValueFunction, params: Any, seen: mjx.Observation, depth:
         drawn = jnp.where((unseen > 0)[:, None], tiles, jnp.uint32(0))
         children = (rest[:, None] + drawn[None]).reshape(-1, 4)
         if depth_left == 1:
-            found = leaf_values(value, params, context, _spread(own, children, jnp.int32(depth)))
+            found = leaves(children)
         else:
             left = jnp.maximum(unseen[None] - np.eye(NUM_KINDS, dtype=np.int32), 0)
             left = jnp.broadcast_to(left, (at_most, NUM_KINDS, NUM_KINDS))
@@ -208,7 +228,7 @@ def _naive_leaves_per_s(
     def solve(params: Any, few: mjx.Observation) -> Array:
         return jax.lax.map(lambda one: naive_value(value, params, one, depth), few)
 
-    per_call, _ = best_of(solve, (params, few), seconds)
+    per_call, _ = best_of(lanes.spread(solve, rows_each=1), (params, few), seconds)
     return NAIVE * (int(widths(ALPHA)[-1]) * NUM_KINDS) ** depth / per_call
 
 

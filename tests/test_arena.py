@@ -212,6 +212,30 @@ def test_progress_reaches_the_end():
     assert told == sorted(told) and told[-1] == (16, 16)
 
 
+@pytest.mark.slow
+def test_devices_share_the_rows_and_change_nothing(played):
+    """Four devices of a process of its own, four rows each."""
+    program = """
+import jax, sys
+jax.config.update("jax_num_cpu_devices", 4)
+from agents import arena, lanes
+from tests import test_arena
+lanes.ROWS_EACH = 2
+rows, act_plainly = set(), lanes._act_plainly
+def watched(params, batch, act):
+    rows.add(len(batch.lane))
+    return act_plainly(params, batch, act)
+lanes._act_plainly = watched
+hands = arena.match(test_arena.BUILDER, test_arena.RANDOM, 16, 3, lanes=test_arena.LANES).hands
+assert rows == {2}, rows
+sys.stdout.buffer.write(hands.points.tobytes())
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True
+    )
+    assert found.stdout == played.hands.points.tobytes()
+
+
 def test_a_second_match_compiles_nothing(played):
     sizes = [program._cache_size() for program in arena.PROGRAMS]
     arena.match(BUILDER, RANDOM, pairs=16, seed=8, lanes=LANES)

@@ -145,26 +145,23 @@ def _values(solver: Solver, observation: Observation, legal: Array) -> Array:
     """Values the actions of a batch that fits the memory: float32[B, A]."""
     root = jax.vmap(roots.root_of)(observation, legal)
     contexts = jax.vmap(functools.partial(tree.prepare, solver))(observation)
-    wanted = jax.vmap(roots.wanted)(root)
     settings = solver.settings
     depth = jnp.where(observation.pending >= 0, settings.asked_depth, settings.depth)
     # By layers below the first draw; what draws first has tasks of its own by draw from depth 2 on.
-    below = jnp.concatenate(
-        [
-            _repeat(depth - 1, roots.DISCARDS),
-            _repeat(jnp.minimum(depth, 1), roots.AT_REST),
-            _repeat(jnp.where(depth > 1, depth - 1, _NEVER), roots.DRAWN),
-        ],
-        axis=1,
-    )
+    below = [_repeat(depth - 1, roots.DISCARDS), _repeat(jnp.minimum(depth, 1), roots.AT_REST)]
+    if max(settings.depth, settings.asked_depth) > 1:
+        below.append(_repeat(jnp.where(depth > 1, depth - 1, _NEVER), roots.DRAWN))
+    below = jnp.concatenate(below, axis=1)
+    num_tasks = below.shape[1]
+    wanted = jax.vmap(roots.wanted)(root)[:, :num_tasks]
 
     def solve(layers: int) -> Array:
         searched = (wanted & (below == layers)).reshape(-1)
 
         def block(lanes: Array) -> Array:
-            here = jax.tree.map(lambda x: x[lanes // roots.NUM_TASKS], (root, contexts))
+            here = jax.tree.map(lambda x: x[lanes // num_tasks], (root, contexts))
             is_wanted = searched[lanes] & is_real(lanes)
-            tasks = jax.vmap(roots.task)(here[0], lanes % roots.NUM_TASKS, is_wanted)
+            tasks = jax.vmap(roots.task)(here[0], lanes % num_tasks, is_wanted)
             return tree.values(solver, here[1], tasks, layers)
 
         lanes = jnp.arange(wanted.size, dtype=jnp.int32)

@@ -127,7 +127,7 @@ def action_values(
     Args:
       root: the decision.
       values: float32[NUM_TASKS, T] of each task searched, zero elsewhere: of its discards, or of
-        its draws.
+        its draws. Those `DRAWN` may be left out where no decision is `expanded`.
       expanded: bool[], the draws that come first have tasks of their own; of those at rest only
         the points of winning draws count then.
       contexts: of the decision.
@@ -137,8 +137,10 @@ def action_values(
       float32[A], `NEVER` for what is not legal or beyond the width.
     """
     best = jnp.max(values[DISCARDS], axis=-1)
-    drawn = jnp.max(values[DRAWN], axis=-1).reshape(NUM_DRAWS_FIRST, NUM_KINDS)
-    draws = jnp.where(expanded & ~winning_draws(root), drawn, values[AT_REST])
+    draws = values[AT_REST]
+    if len(values) == NUM_TASKS:
+        drawn = jnp.max(values[DRAWN], axis=-1).reshape(NUM_DRAWS_FIRST, NUM_KINDS)
+        draws = jnp.where(expanded & ~winning_draws(root), drawn, draws)
     means = jnp.sum(chances(root.observation.unseen)[None] * draws, axis=-1)
     passing = means[0]
     if solver.risk is not None:

@@ -43,7 +43,8 @@ _TILES = np.zeros((NUM_KINDS + 1, 4), np.uint32)  # each kind as a hand of one t
 for _kind in range(NUM_KINDS):
     _TILES[_kind, _kind // packed.RANKS] = 1 << (packed.BITS * (_kind % packed.RANKS))
 _KINDS = np.arange(NUM_KINDS, dtype=np.int32)
-_BLOCK = 256  # rests grown at once
+_BLOCK = 256  # pairs of discards whose draws are valued at once
+_ROWS = 64  # rests grown by one tile at once
 
 
 class Risk(NamedTuple):
@@ -690,7 +691,7 @@ def _grown(
         return grow(solver.params, context, _position(own, num_draws.reshape(-1)[lanes])).T
 
     lanes = jnp.arange(wanted.size, dtype=jnp.int32)
-    return map_where(grown, wanted.reshape(-1), lanes, _BLOCK).reshape(*wanted.shape, NUM_KINDS)
+    return map_where(grown, wanted.reshape(-1), lanes, _ROWS).reshape(*wanted.shape, NUM_KINDS)
 
 
 def _grow_one(
