@@ -1,7 +1,8 @@
 """Width and depth of the search against what they bring: a match for each, and what it costs.
 
 After tables 5 to 7 of Lei et al., Computer Engineering 47(3), 2021. Matches are those of eval.py;
-the time is that of the batches in which a match takes its decisions, own turns and questions.
+the time is the processor's, which other work does not stretch, and that of the batches in which a
+match takes its decisions, own turns and questions.
 """
 
 import json
@@ -48,7 +49,7 @@ def play(
             if found is None:
                 name = f"expectimax:depth={depth},alpha={alpha}"
                 match = arena.match(
-                    policy.load(name), opponent, pairs, seed, clock=time.perf_counter
+                    policy.load(name), opponent, pairs, seed, clock=time.process_time
                 )
                 found = {"of": key} | results.figures(match, (name, b))
                 cells.append(found)
@@ -72,7 +73,7 @@ def text(cells: list[Cell]) -> str:
         f"{of['pairs']} pairs of hands each, commit {_short(of['commit'])}."
     ]
     for title, form in (
-        ("Seconds a decision, in the batches of a match", _seconds),
+        ("Seconds of processor time a decision, in the batches of a match", _seconds),
         ("Win rate, points of a hundred more than the other side's; deal-in rates, %", _win_rate),
         ("Points a hand more than the other side's", _points),
     ):
