@@ -12,7 +12,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
+
 from agents import arena, policy, results
+from agents.policy import Policy
+from agents.search import expectimax, handmade
+from agents.search.tree import Settings, Solver, widths
 from eval import commit
 from mjx import record
 
@@ -43,14 +48,14 @@ def play(
         cells = json.loads(kept.read_text(encoding="utf-8"))["cells"]
     opponent, here, asked = policy.load(b), commit(), []
     for depth in depths:
+        act = _act(depth)
         for alpha in alphas:
             key = dict(depth=depth, alpha=alpha, b=b, pairs=pairs, seed=seed, commit=here)
             found = next((cell for cell in cells if cell["of"] == key), None)
             if found is None:
                 name = f"expectimax:depth={depth},alpha={alpha}"
-                match = arena.match(
-                    policy.load(name), opponent, pairs, seed, clock=time.process_time
-                )
+                player = Policy(name, (handmade.params(), jnp.asarray(widths(alpha))), act)
+                match = arena.match(player, opponent, pairs, seed, clock=time.process_time)
                 found = {"of": key} | results.figures(match, (name, b))
                 cells.append(found)
                 if kept is not None:
@@ -59,6 +64,19 @@ def play(
                 print(f"{name}\n{results.table(found)}\n", flush=True)
             asked.append(found)
     return asked
+
+
+def _act(depth: int) -> Any:
+    """Makes `expectimax` of a depth, its width beside its parameters: one program for all."""
+    settings, value = Settings(depth=depth, claim_depth=expectimax.CLAIM_DEPTH), handmade.value()
+
+    def act(params: Any, key: Any, observation: Any, legal_action_mask: Any) -> Any:
+        del key
+        solver = Solver(settings, value, None, params[0], widths=params[1])
+        values = expectimax.action_values(solver, observation, legal_action_mask)
+        return jnp.argmax(values, axis=-1).astype(jnp.int32)
+
+    return act
 
 
 def text(cells: list[Cell]) -> str:

@@ -24,12 +24,13 @@ from mjx.rules import DEFAULT, Rules
 
 Array = jax.Array
 
+DEPTH, CLAIM_DEPTH = 2, 1  # of the baseline
 _DECISIONS_AT_ONCE = 512  # bounds the memory of a large batch
 
 
 def make(
-    depth: int = 2,
-    claim_depth: int = 1,
+    depth: int = DEPTH,
+    claim_depth: int = CLAIM_DEPTH,
     alpha: float = 0.6,
     spread: float = 0.0,
     kappa: float = 1.0,
