@@ -57,7 +57,7 @@ def make(
     margin: float = 100.0,
     tau: float = 40.0,
     claims: bool = True,
-    depth: int = 1,
+    depth: int = expectimax.DEPTH,
     rules: Rules = DEFAULT,
 ) -> Policy:
     """Makes the player.

@@ -43,8 +43,8 @@ class Context(NamedTuple):
 
 
 def make(
-    depth: int = 2,
-    claim_depth: int = 1,
+    depth: int = expectimax.DEPTH,
+    claim_depth: int = expectimax.CLAIM_DEPTH,
     alpha: float = 0.6,
     kappa: float = 1.0,
     danger: float = 1.0,
