@@ -20,6 +20,7 @@ def make(
     candidates: str = _DEFAULT.candidates,
     style: str = _DEFAULT.style,
     min_visits: float = _DEFAULT.min_visits,
+    depth: int = _DEFAULT.depth,
     move_time: float = 0.0,
     rules: Rules = DEFAULT,
 ) -> Policy:
@@ -39,6 +40,7 @@ def make(
         candidates=candidates,
         style=style,
         min_visits=min_visits,
+        depth=depth,
         prior_visits=prior_visits,
         rules=rules,
     )

@@ -107,6 +107,25 @@ def after(table: Table, move: Array) -> Table:
 
 def _one_ply(bits: Array, table: Table, style: str, rules: Rules) -> Table:
     """Plays one ply; a finished game stays as it is."""
+    hand, weight = options(table, style, rules)
+    group = stage(_draw, bits, weight)
+    after_it = moved(table, hand, group, rules)
+    is_over = table.winner >= 0
+    return jax.tree.map(lambda old, new: jnp.where(is_over, old, new), table, after_it)
+
+
+def options(table: Table, style: str, rules: Rules) -> tuple[Array, Array]:
+    """Weighs what the player whose turn it is may do.
+
+    Args:
+      table: one game.
+      style: one of `STYLES`.
+      rules: the table's rules.
+
+    Returns:
+      int8[R] the hand; int32[G] weights, 0 for what is not legal, and for all but what empties the
+      hand if anything does.
+    """
     info = _info()
     is_mover = np.arange(NUM_PLAYERS) == table.player
     hand = jnp.sum(jnp.where(is_mover[:, None], table.hands, 0), axis=0, dtype=jnp.int8)
@@ -116,14 +135,14 @@ def _one_ply(bits: Array, table: Table, style: str, rules: Rules) -> Table:
     is_mate = (table.player != LANDLORD) & (owner != LANDLORD)
     situation = jnp.where(table.to_beat == PASS, _LEAD, jnp.where(is_mate, _ON_MATE, _ON_OTHER))
     weight = jnp.where(is_legal, jnp.asarray(weights(style))[situation], 0)
-    weight = jnp.where(jnp.any(is_last), is_last.astype(jnp.int32), weight)
-    group = stage(_draw, bits, weight)
+    return hand, jnp.where(jnp.any(is_last), is_last.astype(jnp.int32), weight)
+
+
+def moved(table: Table, hand: Array, group: Array, rules: Rules) -> Table:
+    """Plays a legal group int32[] from the hand int8[R] that moves, with the lowest kickers."""
     cards = stage(lambda h, g: _cards(h, g, rules), hand, group)
-    is_pass = group == groups.PASS_GROUP
     first = jnp.asarray(tables.group_table(rules.strict).first)[group]
-    moved = _moved(table, cards, first, is_pass)
-    is_over = table.winner >= 0
-    return jax.tree.map(lambda old, new: jnp.where(is_over, old, new), table, moved)
+    return _moved(table, cards, first, group == groups.PASS_GROUP)
 
 
 def _moved(table: Table, cards: Array, move: Array, is_pass: Array) -> Table:
