@@ -11,6 +11,7 @@ B = decisions at once, K = children of the root, N = nodes, G = 309 groups, M = 
 D = layers below the first.
 """
 
+import functools
 from typing import NamedTuple
 
 import jax
@@ -86,9 +87,8 @@ def play_round(keys: Array, observation: Observation, grown: Grown, settings: Se
     visited, chosen = jax.vmap(lambda one: root.choose(one, settings))(start)
     tables = root.begin_games(keys, observation, start, chosen, settings)
     values = jnp.take_along_axis(jax.vmap(root.means)(start), chosen, axis=1)
-    tree, tables, paths = jax.vmap(lambda *args: descend(*args, settings))(
-        tree, tables, chosen, values, observation.role
-    )
+    send = jax.vmap(functools.partial(descend, settings=settings))
+    tree, tables, paths = send(tree, tables, chosen, values, observation.role)
     won = root.end_games(keys, observation, tables, settings)
     return Grown(
         root.count(start, visited, chosen, won, settings), jax.vmap(count)(tree, paths, won)
