@@ -178,12 +178,11 @@ def draw(key: Array, batch: Samples, num: int) -> Samples:
 
 
 def gradients(network: Network, params: Params, batch: Samples) -> tuple[Array, Params]:
-    """Returns the loss of `errors` and its gradients, summed over small blocks.
+    """Returns the loss of `errors` and its gradients, summed over blocks.
 
-    What a block computes stays in the cache of a CPU, which makes it twice as fast.
+    What a small block computes stays in the cache of a CPU, which makes it almost twice as fast.
     """
-    size = len(batch.ids)
-    block = math.gcd(size, _BLOCK) if jax.default_backend() == "cpu" else size
+    block = _block(len(batch.ids))
     blocks = jax.tree.map(lambda leaf: leaf.reshape(-1, block, *leaf.shape[1:]), batch)
     share = jax.vmap(lambda part: jnp.sum(_weights(part)))(blocks)
     share = share / jnp.maximum(jnp.sum(share), 1.0)
@@ -218,6 +217,11 @@ def errors(network: Network, params: Params, batch: Samples) -> tuple[Array, Arr
     return loss / jnp.maximum(num, 1.0), squared, num
 
 
+def _block(size: int) -> int:
+    """Returns how many decisions of a batch are evaluated at once."""
+    return math.gcd(size, _BLOCK) if jax.default_backend() == "cpu" else size
+
+
 def _weights(batch: Samples) -> Array:
     """Returns the number of games behind each sample, scaled as drawn: float32[B, K]."""
     return jnp.where(batch.ids >= 0, batch.visits.astype(jnp.float32), 0.0)
@@ -227,7 +231,7 @@ def held_out_error(
     network: Network, params: Params, samples: Samples, wanted: Array, config: Config
 ) -> Array:
     """Returns the mean squared error by games on the decisions that are wanted, bool[D]."""
-    size = config.learning.batch
+    size = _block(config.learning.batch)
     rows, num = _rows(wanted)
     rows = jnp.pad(rows, (0, size))
 
