@@ -4,6 +4,7 @@ import dataclasses
 import json
 import pathlib
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,23 +14,19 @@ import pytest
 import train as script
 from agents.doudizhu import networks, root
 from agents.doudizhu.learn import evaluation, loop, selfplay
-from agents.doudizhu.learn.config import Config, LearningConfig, SearchConfig, SelfPlayConfig
+from agents.doudizhu.learn.config import Config
 from agents.doudizhu.networks import NetworkConfig
+from agents.learn import config as settings
 from agents.learn.checkpoints import Run
 from doudizhu import moves
 
 ROOT = pathlib.Path(__file__).parents[2]
-CONFIG = Config(
-    name="halves",
-    network=NetworkConfig(width=4),
-    search=SearchConfig(playouts=8, at_once=8),
-    selfplay=SelfPlayConfig(chunks=2, games=4, steps=6, epsilon=0.5),
-    learning=LearningConfig(
-        batch=4, candidates=4, updates=3, epochs=2, patience=1, held_out=0.25, learning_rate=1e-2
-    ),
-)
+SMOKE = ROOT / "configs" / "doudizhu_smoke.yaml"
+# That of the command below, so that what is compiled here serves there too.
+CONFIG = settings.parse(["--config", str(SMOKE)], pathlib.Path(), Config)
 TRAINER = loop.make(CONFIG)
-PLAY, LEARN = jax.jit(TRAINER.play), jax.jit(TRAINER.learn)
+BEGIN = jax.jit(TRAINER.init)
+PLAY, LEARN = (jax.jit(step, donate_argnums=0) for step in (TRAINER.play, TRAINER.learn))
 
 
 def go_on(state, stop=None):
@@ -43,21 +40,21 @@ def go_on(state, stop=None):
 
 @pytest.fixture(scope="module")
 def whole():
-    return go_on(TRAINER.init())
+    return go_on(BEGIN())
 
 
 @pytest.mark.parametrize("stop", [1, 3])
 def test_a_run_in_two_halves_is_an_unbroken_run(whole, stop, tmp_path):
     """Stopped in self-play and in training; read from the disk by another object."""
     run = Run(tmp_path / "run", CONFIG)
-    run.save(go_on(TRAINER.init(), stop))
+    run.save(go_on(BEGIN(), stop))
     run.close()
     run = Run(tmp_path / "run", CONFIG)
     state = go_on(run.restore(TRAINER.init))
     run.close()
     same = jax.tree.map(lambda a, b: bool(jnp.all(a == b)), state, whole)
     assert jax.tree.all(same)
-    with pytest.raises(ValueError, match=r"selfplay\.steps: 6 and 7"):
+    with pytest.raises(ValueError, match=r"selfplay\.steps: 4 and 7"):
         other = dataclasses.replace(CONFIG.selfplay, steps=7)
         Run(tmp_path / "run", dataclasses.replace(CONFIG, selfplay=other))
 
@@ -139,9 +136,25 @@ def test_errors_equal_plain_python(whole):
     assert squared == pytest.approx(squares, rel=1e-3)
 
 
+def test_gradients_of_blocks_are_those_of_the_whole(whole):
+    """Blocks weigh as many games as they hold, also those without any."""
+    params = jax.tree.map(lambda leaf: leaf[0], whole.params)
+    batch = jax.tree.map(lambda leaf: leaf[:12], whole.samples)
+    batch = loop.draw(jax.random.key(0), batch, 4)
+    batch = batch.replace(visits=batch.visits.at[4:8].set(0.0))
+
+    @jax.jit
+    def both(params, batch):
+        whole = jax.value_and_grad(lambda p: loop.errors(TRAINER.network, p, batch)[0])(params)
+        return whole, loop.gradients(TRAINER.network, params, batch)
+
+    one, other = both(params, batch)
+    chex.assert_trees_all_close(one, other, rtol=1e-4, atol=1e-6)
+
+
 def test_each_role_learns_from_its_own_games(whole):
     """A run ends with three networks, the best of each by decisions of other games."""
-    first = TRAINER.init().params
+    first = BEGIN().params
     changed = jax.tree.map(
         lambda a, b: np.asarray((a != b).reshape(3, -1).any(axis=1)), whole.params, first
     )
@@ -171,7 +184,7 @@ def test_training_lowers_the_error():
 
     def one(carry, _):
         params, opt_state = carry
-        loss, grads = jax.value_and_grad(lambda p: loop.errors(network, p, batch)[0])(params)
+        loss, grads = loop.gradients(network, params, batch)
         updates, opt_state = optimiser.update(grads, opt_state)
         return (optax.apply_updates(params, updates), opt_state), loss
 
@@ -183,7 +196,7 @@ def test_training_lowers_the_error():
 
 def test_settings_are_refused(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    file = str(ROOT / "configs" / "doudizhu_smoke.yaml")
+    file = str(SMOKE)
     for extra, words in (
         (["--search.playout", "8"], "Did you mean --search.playouts?"),
         (["--search.playouts", "12"], "multiple of at_once (8)"),
@@ -199,7 +212,7 @@ def test_settings_are_refused(tmp_path, capsys, monkeypatch):
 @pytest.mark.slow
 def test_the_command_runs_to_its_table(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    file = str(ROOT / "configs" / "doudizhu_smoke.yaml")
+    file = str(SMOKE)
     assert script.main(["--config", file]) == 0
     out = capsys.readouterr().out
     assert "cnn v random" in out and "cnn_search v search" in out

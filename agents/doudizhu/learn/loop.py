@@ -271,7 +271,8 @@ def _judged(
     epoch = state.epoch + 1
     ends = (num_worse >= config.learning.patience) | (epoch >= config.learning.epochs)
     following = jnp.where(ends, state.role + 1, state.role)
-    first = jax.tree.map(lambda leaf: leaf[jnp.minimum(following, NUM_PLAYERS - 1)], params)
+    # What a role has learned is a better start for the next one than nothing is.
+    first = jax.tree.map(lambda leaf: leaf[role], params)
     kept = (state.current, state.optimiser)
     fresh = (first, optimiser.init(first))
     current, opt_state = jax.tree.map(lambda a, b: jnp.where(ends, a, b), fresh, kept)
