@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agents.doudizhu import players, root
+from agents.doudizhu import cnn_search, players, root
 from agents.doudizhu.networks import NetworkConfig
 from agents.learn.checks import check_name, check_within
 
@@ -82,7 +82,7 @@ class EvaluationConfig:
     searched_deals: int = 50  # of each match with the search
     searched_opponents: tuple[str, ...] = ("search",)
     playouts: int = 256  # of that search
-    prior_visits: float = 4.0
+    prior_visits: float = cnn_search.DEFAULT_SEARCH.prior_visits
 
     def __post_init__(self) -> None:
         """Refuses impossible values."""
