@@ -53,9 +53,9 @@ class LearningConfig:
     """Adam on the samples of one role after the other, until the validation error stops falling."""
 
     learning_rate: float = 1e-3
-    decay: float = 0.85  # of the learning rate from one epoch to the next
-    batch: int = 64  # decisions of a gradient step
-    candidates: int = 8  # of each, drawn from all it has
+    decay: float = 0.7  # of the learning rate from one epoch to the next
+    batch: int = 32  # decisions of a gradient step
+    candidates: int = 4  # of each, drawn from all it has
     updates: int = 200  # gradient steps of an epoch
     epochs: int = 20  # at most, for each role
     patience: int = 3  # epochs without a lower error after which a role is done
