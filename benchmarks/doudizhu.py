@@ -1,4 +1,4 @@
-"""How fast Dou Dizhu runs: whole games of uniform legal play, rlcard in the same run, the search.
+"""How fast Dou Dizhu runs: whole games of uniform play, rlcard in the same run, search, training.
 
 The loop shuffles, deals, resets, draws each legal move with equal chance, moves and pays.
 Ours uses all cores, rlcard one. Besides games a second each row tells games a second of
@@ -21,12 +21,16 @@ import numpy as np
 import doudizhu
 from agents.doudizhu import players, root
 from agents.doudizhu.forced import play_forced
+from agents.doudizhu.learn import loop
+from agents.doudizhu.learn.config import Config, LearningConfig, SelfPlayConfig
+from agents.doudizhu.networks import NetworkConfig
 from doudizhu import legal
 from doudizhu.observe import Observation
 
 Row = dict[str, float | int | str]
 
 SEARCHES = (1, 32)  # decisions at once
+WIDTHS = (32, 64)  # of the network
 LENGTH = 24  # decisions of a game that the search is timed on
 WARM_UP = 3  # chunks until games end and begin at all times, and lanes have left their first one
 
@@ -46,6 +50,8 @@ def rows(batches: list[int], seconds: float) -> Iterator[Row]:
     yield row
     for decisions in SEARCHES:
         yield searches(decisions, seconds)
+    for width in WIDTHS:
+        yield training(width, seconds)
 
 
 def searches(decisions: int, seconds: float) -> Row:
@@ -70,6 +76,35 @@ def searches(decisions: int, seconds: float) -> Row:
         "playouts_per_cpu_s": playouts / cpu,
         "decisions_per_s": decisions / wall,
         "compile_s": compile_s,
+    }
+
+
+def training(width: int, seconds: float) -> Row:
+    """Measures a chunk of self-play, and epochs on its samples, the error held out included."""
+    config = Config(
+        network=NetworkConfig(width=width),
+        selfplay=SelfPlayConfig(chunks=1, games=64, steps=16),
+        learning=LearningConfig(updates=32),
+    )
+    trainer, learning = loop.make(config), config.learning
+    state = jax.jit(trainer.init)()
+    play = jax.jit(trainer.play).lower(state).compile()
+    learn = jax.jit(trainer.learn).lower(state).compile()
+    jax.block_until_ready(play(state))
+    start = time.perf_counter()
+    played, metrics = jax.block_until_ready(play(state))
+    play_s, epoch_s, start = time.perf_counter() - start, float("inf"), time.perf_counter()
+    while epoch_s == float("inf") or time.perf_counter() - start < seconds:
+        before = time.perf_counter()
+        jax.block_until_ready(learn(played))
+        epoch_s = min(epoch_s, time.perf_counter() - before)
+    decisions = int(metrics["play/decisions"])
+    return {
+        "name": "training",
+        "width": width,
+        "selfplay_playouts_per_s": decisions * config.search.playouts / play_s,
+        "selfplay_samples_per_s": int(metrics["play/samples"]) / play_s,
+        "epoch_samples_per_s": learning.updates * learning.batch * learning.candidates / epoch_s,
     }
 
 

@@ -16,6 +16,8 @@ Array = jax.Array
 _SLOTS = np.repeat(np.arange(cards.NUM_RANKS), cards.COPIES)  # a place for every card
 _COPY = np.concatenate([np.arange(copies) for copies in cards.COPIES])  # its number in its rank
 
+_NUMBER = np.arange(cards.NUM_CARDS, dtype=np.uint32)
+
 
 def determinize(key: Array, observation: Observation) -> State:
     """Deals the unseen cards to the two other players.
@@ -69,8 +71,9 @@ def determinize(key: Array, observation: Observation) -> State:
 def _draw(key: Array, pile: Array, num: Array) -> Array:
     """Draws cards from a pile int8[R], all choices with equal chances: int8[R]."""
     is_there = pile[_SLOTS] > _COPY
-    order = jnp.argsort(jnp.where(is_there, jax.random.uniform(key, _SLOTS.shape), 2.0))
-    place = jnp.zeros(_SLOTS.size, jnp.int32).at[order].set(jnp.arange(_SLOTS.size))
-    is_drawn = is_there & (place < num)
+    # Ranks of different random numbers by counting: a sort takes ten times as long on a CPU.
+    number = jax.random.bits(key, _SLOTS.shape) & ~np.uint32(63) | _NUMBER
+    is_before = (number[None, :] < number[:, None]) & is_there[None, :]
+    is_drawn = is_there & (jnp.sum(is_before, axis=1, dtype=jnp.int32) < num)
     of_rank = np.arange(cards.NUM_RANKS)[:, None] == _SLOTS[None, :]
     return jnp.sum(of_rank & is_drawn[None, :], axis=1, dtype=jnp.int8)

@@ -8,18 +8,21 @@ from agents.doudizhu.root import Settings
 from agents.policy import Params, Policy
 from doudizhu.rules import DEFAULT, Rules
 
-_DEFAULT = Settings()
+# The values of the shipped network are worth as much as many games; what is left to explore is
+# which of the few best moves is the best.
+DEFAULT_SEARCH = Settings(prior_visits=64.0, exploration=0.25)
 
 
 def make(
     path: str = "",
-    prior_visits: float = 4.0,
-    playouts: int = _DEFAULT.playouts,
-    at_once: int = _DEFAULT.at_once,
-    exploration: float = _DEFAULT.exploration,
-    candidates: str = _DEFAULT.candidates,
-    style: str = _DEFAULT.style,
-    min_visits: float = _DEFAULT.min_visits,
+    prior_visits: float = DEFAULT_SEARCH.prior_visits,
+    playouts: int = DEFAULT_SEARCH.playouts,
+    at_once: int = DEFAULT_SEARCH.at_once,
+    exploration: float = DEFAULT_SEARCH.exploration,
+    candidates: str = DEFAULT_SEARCH.candidates,
+    style: str = DEFAULT_SEARCH.style,
+    min_visits: float = DEFAULT_SEARCH.min_visits,
+    depth: int = DEFAULT_SEARCH.depth,
     move_time: float = 0.0,
     rules: Rules = DEFAULT,
 ) -> Policy:
@@ -39,6 +42,7 @@ def make(
         candidates=candidates,
         style=style,
         min_visits=min_visits,
+        depth=depth,
         prior_visits=prior_visits,
         rules=rules,
     )

@@ -30,6 +30,7 @@ _BLOCKS, _BLOCK = 16, 20  # places for the groups, to find one in two short step
 _MOST = 800  # highest weight: no hand has 80 groups, so that sums stay below 2^16
 _MAX_KICKERS = 5
 _GAMES_OF_LANE = 4
+_WEYL = np.uint32(0x9E3779B9)
 _LOW_RANKS = 8  # in the low word
 _FIRSTS = np.uint32(0x11111111)  # the lowest card of each rank
 
@@ -45,7 +46,7 @@ class Table(NamedTuple):
 
 
 def play_out(keys: Array, table: Table, style: str, rules: Rules = DEFAULT) -> Array:
-    """Plays games to their end.
+    """Plays games to their end. Do not vmap this.
 
     Args:
       keys: key[B] one for each row, so that a row's games do not depend on the others.
@@ -56,47 +57,67 @@ def play_out(keys: Array, table: Table, style: str, rules: Rules = DEFAULT) -> A
     Returns:
       int32[B, M] who wins.
     """
-    num_rows, num_games = table.player.shape
-    in_turn = _GAMES_OF_LANE if num_games % _GAMES_OF_LANE == 0 else 1
-    num_lanes = num_rows * num_games // in_turn
-    queues = jax.tree.map(lambda x: x.reshape(num_lanes, in_turn, *x.shape[2:]), table)
+    shape = table.player.shape
+    num_games = shape[0] * shape[1]
+    num_lanes = -(-num_games // _GAMES_OF_LANE)
+    seeds = jax.vmap(lambda key: jax.random.bits(key, shape[1:]))(keys)
+    games = jax.tree.map(lambda x: x.reshape(num_games, *x.shape[2:]), (table, seeds))
+    # The longest first, so that the lanes come to their end together.
+    num_cards = jnp.sum(games[0].hands, axis=(1, 2), dtype=jnp.int32)
+    order = jnp.argsort(jnp.where(games[0].winner < 0, -num_cards, 0))
+    queue = jax.tree.map(lambda x: x[order], games)
 
-    def one_lane(bits: Array, queue: Table, lane: _Lane) -> _Lane:
-        reached = _one_ply(bits, lane.table, style, rules)
-        is_over = reached.winner >= 0
-        winners = jnp.where(
-            np.arange(in_turn) == lane.game, reached.winner.astype(jnp.int8), lane.winners
+    def is_running(lanes: _Lanes) -> Array:
+        return jnp.any(lanes.place < num_games)
+
+    def one_step(lanes: _Lanes) -> _Lanes:
+        seed = lanes.seed + _WEYL
+        reached = jax.vmap(lambda bits, one: _one_ply(bits, one, style, rules))(
+            _mixed(seed), lanes.table
         )
-        game = lane.game + is_over.astype(jnp.int32)
-        takes_next = is_over & (game < in_turn)
-        following = jax.tree.map(lambda x: x[jnp.minimum(game, in_turn - 1)], queue)
-        table = jax.tree.map(lambda a, b: jnp.where(takes_next, a, b), following, reached)
-        return _Lane(table, jnp.minimum(game, in_turn), winners)
+        is_over = (reached.winner >= 0) & (lanes.place < num_games)
+        target = jnp.where(is_over, lanes.place, num_games)
+        winners = lanes.winners.at[target].set(reached.winner.astype(jnp.int8), mode="drop")
+        upto = jnp.cumsum(is_over, dtype=jnp.int32)
+        place = jnp.where(is_over, jnp.minimum(lanes.next + upto - 1, num_games), lanes.place)
+        fresh = jax.tree.map(lambda x: x[jnp.minimum(place, num_games - 1)], queue)
+        table, seed = jax.tree.map(
+            lambda new, old: jnp.where(is_over.reshape(-1, *[1] * (new.ndim - 1)), new, old),
+            fresh,
+            (reached, seed),
+        )
+        return _Lanes(table, seed, place, lanes.next + upto[-1], winners)
 
-    def is_running(carry: tuple[Array, _Lane]) -> Array:
-        return jnp.any(carry[1].game < in_turn)
-
-    def one_step(carry: tuple[Array, _Lane]) -> tuple[Array, _Lane]:
-        step, lanes = carry
-        shape = (num_lanes // num_rows,)
-        bits = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, step), shape))(keys)
-        return step + 1, jax.vmap(one_lane)(bits.reshape(-1), queues, lanes)
-
-    lanes = _Lane(
-        table=jax.tree.map(lambda x: x[:, 0], queues),
-        game=jnp.zeros(num_lanes, jnp.int32),
-        winners=jnp.full((num_lanes, in_turn), -1, jnp.int8),
+    first = jax.tree.map(lambda x: x[:num_lanes], queue)
+    lanes = _Lanes(
+        *first,
+        place=jnp.arange(num_lanes, dtype=jnp.int32),
+        next=jnp.int32(num_lanes),
+        winners=jnp.full(num_games, -1, jnp.int8),
     )
-    _, lanes = lax.while_loop(is_running, one_step, (jnp.int32(0), lanes))
-    return lanes.winners.astype(jnp.int32).reshape(num_rows, num_games)
+    winners = lax.while_loop(is_running, one_step, lanes).winners
+    found = jnp.zeros_like(winners).at[order].set(winners)
+    return found.astype(jnp.int32).reshape(shape)
 
 
-class _Lane(NamedTuple):
-    """A lane plays some games one after another, so that few lanes wait for the longest."""
+class _Lanes(NamedTuple):
+    """Games in play; a lane whose game is over takes the next one of the queue."""
 
-    table: Table
-    game: Array  # int32[]  index of the game in play, their number at the end
-    winners: Array  # int8[games]
+    table: Table  # [N, ...]
+    seed: Array  # uint32[N]  of the game
+    place: Array  # int32[N]  of the game in the queue, its length where none is left
+    next: Array  # int32[]  games taken from the queue
+    winners: Array  # int8[games]  in the order of the queue
+
+
+def _mixed(seed: Array) -> Array:
+    """Mixes the bits of uint32[N]; of a seed that counts up by `_WEYL` this is SplitMix.
+
+    A game's chance is its own, whatever lane it is in, at a fraction of the cost of a key.
+    """
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        seed = (seed ^ (seed >> shift)) * np.uint32(factor)
+    return seed ^ (seed >> 16)
 
 
 def after(table: Table, move: Array) -> Table:
@@ -107,6 +128,25 @@ def after(table: Table, move: Array) -> Table:
 
 def _one_ply(bits: Array, table: Table, style: str, rules: Rules) -> Table:
     """Plays one ply; a finished game stays as it is."""
+    hand, weight = options(table, style, rules)
+    group = stage(_draw, bits, weight)
+    after_it = moved(table, hand, group, rules)
+    is_over = table.winner >= 0
+    return jax.tree.map(lambda old, new: jnp.where(is_over, old, new), table, after_it)
+
+
+def options(table: Table, style: str, rules: Rules) -> tuple[Array, Array]:
+    """Weighs what the player whose turn it is may do.
+
+    Args:
+      table: one game.
+      style: one of `STYLES`.
+      rules: the table's rules.
+
+    Returns:
+      int8[R] the hand; int32[G] weights, 0 for what is not legal, and for all but what empties the
+      hand if anything does.
+    """
     info = _info()
     is_mover = np.arange(NUM_PLAYERS) == table.player
     hand = jnp.sum(jnp.where(is_mover[:, None], table.hands, 0), axis=0, dtype=jnp.int8)
@@ -116,14 +156,14 @@ def _one_ply(bits: Array, table: Table, style: str, rules: Rules) -> Table:
     is_mate = (table.player != LANDLORD) & (owner != LANDLORD)
     situation = jnp.where(table.to_beat == PASS, _LEAD, jnp.where(is_mate, _ON_MATE, _ON_OTHER))
     weight = jnp.where(is_legal, jnp.asarray(weights(style))[situation], 0)
-    weight = jnp.where(jnp.any(is_last), is_last.astype(jnp.int32), weight)
-    group = stage(_draw, bits, weight)
+    return hand, jnp.where(jnp.any(is_last), is_last.astype(jnp.int32), weight)
+
+
+def moved(table: Table, hand: Array, group: Array, rules: Rules) -> Table:
+    """Plays a legal group int32[] from the hand int8[R] that moves, with the lowest kickers."""
     cards = stage(lambda h, g: _cards(h, g, rules), hand, group)
-    is_pass = group == groups.PASS_GROUP
     first = jnp.asarray(tables.group_table(rules.strict).first)[group]
-    moved = _moved(table, cards, first, is_pass)
-    is_over = table.winner >= 0
-    return jax.tree.map(lambda old, new: jnp.where(is_over, old, new), table, moved)
+    return _moved(table, cards, first, group == groups.PASS_GROUP)
 
 
 def _moved(table: Table, cards: Array, move: Array, is_pass: Array) -> Table:

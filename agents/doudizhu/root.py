@@ -38,6 +38,7 @@ class Settings:
       style: of the playouts, see `playout.STYLES`.
       min_visits: share of the most visited child's visits that a child needs to be chosen.
       prior_visits: what a value known beforehand counts for; 0 ignores it.
+      depth: layers of moves that are chosen; the rest of a game is played out, see `tree`.
       rules: the table's rules.
     """
 
@@ -48,6 +49,7 @@ class Settings:
     style: str = "sensible"
     min_visits: float = 0.5
     prior_visits: float = 0.0
+    depth: int = 1
     rules: Rules = DEFAULT
 
     def __post_init__(self) -> None:
@@ -58,6 +60,7 @@ class Settings:
             ("exploration", 0.0, 100.0),
             ("min_visits", 0.0, 1.0),
             ("prior_visits", 0.0, 1e6),
+            ("depth", 1, 64),
         ):
             value = getattr(self, name)
             if not low <= value <= high:
@@ -113,7 +116,13 @@ def play_round(keys: Array, observation: Observation, root: Root, settings: Sett
     A decision with one candidate plays none.
     """
     visited, chosen = jax.vmap(lambda one: choose(one, settings))(root)
-    won = sample(keys, observation, root, chosen, settings)
+    tables = begin_games(keys, observation, root, chosen, settings)
+    won = end_games(keys, observation, tables, settings)
+    return count(root, visited, chosen, won, settings)
+
+
+def count(root: Root, visited: Array, chosen: Array, won: Array, settings: Settings) -> Root:
+    """Counts a round: visits float32[B, K] with it, children and returns of its games [B, M]."""
     total = jax.vmap(lambda total, child, value: total.at[child].add(value))(
         root.total, chosen, won
     )
@@ -134,10 +143,7 @@ def choose(root: Root, settings: Settings) -> tuple[Array, Array]:
     Returns:
       float32[K] visits with those of the round, int32[M] children.
     """
-    is_child = root.ids >= 0
-    of_root = jnp.sum(root.total) / jnp.maximum(jnp.sum(root.visits), 1.0)
-    known = jnp.where(jnp.sum(root.visits) > 0, of_root, 0.5)
-    mean = jnp.where(root.visits > 0, root.total / jnp.maximum(root.visits, 1e-9), known)
+    is_child, mean = root.ids >= 0, means(root)
 
     def one(visits: Array, _: None) -> tuple[Array, Array]:
         bonus = jnp.sqrt(jnp.log(jnp.sum(visits)) / jnp.maximum(visits, 1e-9))
@@ -148,12 +154,17 @@ def choose(root: Root, settings: Settings) -> tuple[Array, Array]:
     return lax.scan(one, root.visits, None, length=settings.at_once)
 
 
-def sample(
+def means(root: Root) -> Array:
+    """Returns the children's means float32[K], that of the root for those never visited."""
+    of_root = jnp.sum(root.total) / jnp.maximum(jnp.sum(root.visits), 1.0)
+    known = jnp.where(jnp.sum(root.visits) > 0, of_root, 0.5)
+    return jnp.where(root.visits > 0, root.total / jnp.maximum(root.visits, 1e-9), known)
+
+
+def begin_games(
     keys: Array, observation: Observation, root: Root, chosen: Array, settings: Settings
-) -> Array:
-    """Plays children out, each with hidden cards of its own: float32[B, M], 1 where we win."""
-    fold_in = jax.vmap(jax.random.fold_in, (0, None))
-    deal_keys, play_keys = fold_in(keys, 0), fold_in(keys, 1)
+) -> Table:
+    """Deals hidden cards for each child int32[B, M] and moves: games [B, M]."""
 
     def one_game(key: Array, seen: Observation, move: Array, is_open: Array) -> Table:
         state = determinize(key, seen)
@@ -167,7 +178,13 @@ def sample(
             game_keys, seen, root.ids[chosen], root.num > 1
         )
 
-    tables = jax.vmap(one_row)(deal_keys, observation, root, chosen)
+    deal_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, 0)
+    return jax.vmap(one_row)(deal_keys, observation, root, chosen)
+
+
+def end_games(keys: Array, observation: Observation, tables: Table, settings: Settings) -> Array:
+    """Plays games [B, M] out: float32[B, M], 1 where the side of the root's player wins."""
+    play_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, 1)
     winner = playout.play_out(play_keys, tables, settings.style, settings.rules)
     is_landlord = (observation.role == LANDLORD)[:, None]
     return ((winner == LANDLORD) == is_landlord).astype(jnp.float32)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import jax
 
-from agents.doudizhu import root
+from agents.doudizhu import root, tree
 from agents.doudizhu.root import Root, Settings
 from agents.policy import Params, Policy
 from doudizhu.observe import Observation
@@ -24,6 +24,7 @@ def make(
     candidates: str = _DEFAULT.candidates,
     style: str = _DEFAULT.style,
     min_visits: float = _DEFAULT.min_visits,
+    depth: int = _DEFAULT.depth,
     move_time: float = 0.0,
     rules: Rules = DEFAULT,
 ) -> Policy:
@@ -40,6 +41,7 @@ def make(
         candidates=candidates,
         style=style,
         min_visits=min_visits,
+        depth=depth,
         rules=rules,
     )
 
@@ -55,43 +57,47 @@ def policy(
 ) -> Policy:
     """Makes a player that searches from what `begin(params, observation)` knows: Root [B, ...]."""
 
+    def plant(params, observation):
+        start = begin(params, observation)
+        return jax.vmap(lambda one: tree.plant(one, settings))(start)
+
     def act(params, key, observation, legal_action_mask):
         del legal_action_mask
-        found = root.run(key, observation, begin(params, observation), settings)
-        return jax.vmap(lambda one: root.decide(one, settings))(found)
+        found = tree.run(key, observation, plant(params, observation), settings)
+        return jax.vmap(lambda one: root.decide(one, settings))(found.root)
 
     if move_time == 0:
         return Policy(name, params, act)
     if not 0 < move_time <= _MAX_SECONDS:
         raise ValueError(f"search: move_time is 0 to {_MAX_SECONDS} seconds, not {move_time}.")
-    return Policy(name, params, _timed(begin, settings, move_time), is_pure=False)
+    return Policy(name, params, _timed(plant, settings, move_time), is_pure=False)
 
 
-def _timed(begin: Begin, settings: Settings, move_time: float) -> Callable:
+def _timed(plant: Callable, settings: Settings, move_time: float) -> Callable:
     """Searches round by round until the time is over; at least one round."""
-    begin_all = jax.jit(begin)
+    plant_all = jax.jit(plant)
     decide_all = jax.jit(jax.vmap(lambda one: root.decide(one, settings)))
     compiled = set()
 
     @jax.jit
     def one_round(key, index, observation, found):
         keys = jax.vmap(lambda one: jax.random.fold_in(one, index))(key)
-        return root.play_round(keys, observation, found, settings)
+        return tree.play_round(keys, observation, found, settings)
 
     def act(params, key, observation, legal_action_mask):
         del legal_action_mask
         observation = observation.replace(legal_action_mask=())
         if key.shape not in compiled:  # compiling is not thinking
-            found = begin_all(params, observation)
+            found = plant_all(params, observation)
             one_round(jax.random.clone(key), 0, observation, found)
             compiled.add(key.shape)
         stop = time.perf_counter() + move_time
-        found, index = begin_all(params, observation), 0
+        found, index = plant_all(params, observation), 0
         while index == 0 or time.perf_counter() < stop:
             found = jax.block_until_ready(
                 one_round(jax.random.clone(key), index, observation, found)
             )
             index += 1
-        return decide_all(found)
+        return decide_all(found.root)
 
     return act

@@ -52,9 +52,8 @@ def test_games_equal_a_plain_loop(played):
         assert float(points) == games.points[deal, turned]
 
 
-@pytest.mark.parametrize("lanes", [2, 6])
-def test_lanes_do_not_change_the_games(played, lanes):
-    again = arena.match(GROUPS, RANDOM, deals=10, seed=3, lanes=lanes)
+def test_lanes_do_not_change_the_games(played):
+    again = arena.match(GROUPS, RANDOM, deals=10, seed=3, lanes=2)
     for one, other in zip(played.games, again.games, strict=True):
         assert np.array_equal(one, other)
 

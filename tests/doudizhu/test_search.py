@@ -134,7 +134,7 @@ def test_queued_games_are_played_as_single_ones(seen):
     assert winner.shape == (2, 16) and winner[0, 5] == 2
     assert np.isin(winner, [0, 1, 2]).all() and len(np.unique(winner)) == 3
     other = table._replace(hands=table.hands.at[1].set(table.hands[0]))
-    assert (np.asarray(play(keys, other))[0] == winner[0]).all()
+    assert (np.asarray(play(jax.random.clone(keys), other))[0] == winner[0]).all()
 
 
 def test_children_are_chosen_by_ucb(seen):
@@ -181,7 +181,12 @@ def test_visits_and_returns_are_counted(seen, found):
     assert (found.visits[found.ids < 0] == 0).all()
     assert ((found.total >= 0) & (found.total <= found.visits)).all()
     keys, now = jax.random.split(jax.random.key(0), ROWS), begin_all(seen)
-    sample = jax.jit(lambda *args: root.sample(*args, SETTINGS))
+
+    @jax.jit
+    def sample(keys, seen, now, chosen):
+        tables = root.begin_games(keys, seen, now, chosen, SETTINGS)
+        return root.end_games(keys, seen, tables, SETTINGS)
+
     fold = jax.jit(jax.vmap(jax.random.fold_in, (0, None)))
     for index in range(SETTINGS.playouts // SETTINGS.at_once):
         counted, chosen = choose_all(now)
@@ -258,7 +263,7 @@ def test_endgames_are_won():
 
 def test_time_on_the_clock(seen):
     """At least one round, and more with more time."""
-    player = search.make(at_once=16, playouts=16, move_time=0.01)
+    player = search.make(at_once=16, playouts=16, depth=3, move_time=0.01)
     assert not player.is_pure
     keys = jax.random.split(jax.random.key(0), ROWS)
     chosen = np.asarray(player.act((), keys, seen, ()))
@@ -277,6 +282,7 @@ def test_time_on_the_clock(seen):
         ({"min_visits": 2.0}, "min_visits is 0 to 1"),
         ({"candidates": "some"}, "one of groups, all, not 'some'"),
         ({"style": "wild"}, "one of uniform, sensible, not 'wild'"),
+        ({"depth": 0}, "depth is 1 to 64"),
         ({"move_time": -1.0}, "move_time is 0 to 3600"),
     ],
 )

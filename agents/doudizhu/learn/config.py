@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agents.doudizhu import players, root
+from agents.doudizhu import cnn_search, players, root
 from agents.doudizhu.networks import NetworkConfig
 from agents.learn.checks import check_name, check_within
 
@@ -53,9 +53,9 @@ class LearningConfig:
     """Adam on the samples of one role after the other, until the validation error stops falling."""
 
     learning_rate: float = 1e-3
-    decay: float = 0.85  # of the learning rate from one epoch to the next
-    batch: int = 64  # decisions of a gradient step
-    candidates: int = 8  # of each, drawn from all it has
+    decay: float = 0.7  # of the learning rate from one epoch to the next
+    batch: int = 32  # decisions of a gradient step
+    candidates: int = 4  # of each, drawn from all it has
     updates: int = 200  # gradient steps of an epoch
     epochs: int = 20  # at most, for each role
     patience: int = 3  # epochs without a lower error after which a role is done
@@ -82,7 +82,7 @@ class EvaluationConfig:
     searched_deals: int = 50  # of each match with the search
     searched_opponents: tuple[str, ...] = ("search",)
     playouts: int = 256  # of that search
-    prior_visits: float = 4.0
+    prior_visits: float = cnn_search.DEFAULT_SEARCH.prior_visits
 
     def __post_init__(self) -> None:
         """Refuses impossible values."""

@@ -1,12 +1,12 @@
 """How strong a run has become: its matches at the end."""
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from agents.doudizhu import arena, cnn, cnn_search, players, results
 from agents.doudizhu.learn.config import Config
 from agents.doudizhu.networks import Network
-from agents.doudizhu.root import Settings
 from agents.policy import Policy
 
 Params = Any
@@ -27,7 +27,9 @@ def final(network: Network, params: Params, config: Config) -> Iterator[Pairing]
     alone = cnn.policy("cnn", network, params)
     for name in settings.opponents:
         yield Pairing(alone, players.load(name), settings.deals)
-    searching = Settings(playouts=settings.playouts, prior_visits=settings.prior_visits)
+    searching = dataclasses.replace(
+        cnn_search.DEFAULT_SEARCH, playouts=settings.playouts, prior_visits=settings.prior_visits
+    )
     both = cnn_search.policy("cnn_search", network, params, searching)
     for name in settings.searched_opponents:
         yield Pairing(both, players.load(name), settings.searched_deals)

@@ -5,6 +5,7 @@ number, so a run that stops and goes on is the run that never stopped. D = decis
 once, K = candidates.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ from doudizhu.step import init as deal
 Array = jax.Array
 Params = Any
 Metrics = dict[str, Array]
+
+_BLOCK = 4  # decisions
 
 
 class TrainState(struct.PyTreeNode):
@@ -134,7 +137,7 @@ def learn(
         place = jax.random.randint(row_key, (learning.batch,), 0, jnp.maximum(num_train, 1))
         batch = jax.tree.map(lambda leaf: leaf[train_rows[place]], state.samples)
         batch = draw(draw_key, batch, learning.candidates)
-        loss, grads = jax.value_and_grad(lambda p: errors(network, p, batch)[0])(params)
+        loss, grads = gradients(network, params, batch)
         updates, opt_state = optimiser.update(grads, opt_state)
         return (optax.apply_updates(params, updates), opt_state), loss
 
@@ -174,6 +177,25 @@ def draw(key: Array, batch: Samples, num: int) -> Samples:
     return batch.replace(ids=ids, mean=mean, visits=visits.astype(jnp.float32) * scale)
 
 
+def gradients(network: Network, params: Params, batch: Samples) -> tuple[Array, Params]:
+    """Returns the loss of `errors` and its gradients, summed over blocks.
+
+    What a small block computes stays in the cache of a CPU, which makes it almost twice as fast.
+    """
+    block = _block(len(batch.ids))
+    blocks = jax.tree.map(lambda leaf: leaf.reshape(-1, block, *leaf.shape[1:]), batch)
+    share = jax.vmap(lambda part: jnp.sum(_weights(part)))(blocks)
+    share = share / jnp.maximum(jnp.sum(share), 1.0)
+
+    def one_block(total: tuple, part: tuple) -> tuple:
+        samples, share = part
+        found = jax.value_and_grad(lambda p: share * errors(network, p, samples)[0])(params)
+        return jax.tree.map(jnp.add, total, found), None
+
+    nothing = (jnp.float32(0), jax.tree.map(jnp.zeros_like, params))
+    return lax.scan(one_block, nothing, (blocks, share))[0]
+
+
 def errors(network: Network, params: Params, batch: Samples) -> tuple[Array, Array, Array]:
     """Compares one role's network with samples [B, ...] of drawn candidates.
 
@@ -188,18 +210,28 @@ def errors(network: Network, params: Params, batch: Samples) -> tuple[Array, Arr
 
     logits = jax.vmap(one_state)(batch.view, batch.ids.astype(jnp.int32))
     mean = batch.mean.astype(jnp.float32)
-    weight = jnp.where(batch.ids >= 0, batch.visits.astype(jnp.float32), 0.0)
+    weight = _weights(batch)
     num = jnp.sum(weight)
     loss = jnp.sum(weight * optax.sigmoid_binary_cross_entropy(logits, mean))
     squared = jnp.sum(weight * jnp.square(jax.nn.sigmoid(logits) - mean))
     return loss / jnp.maximum(num, 1.0), squared, num
 
 
+def _block(size: int) -> int:
+    """Returns how many decisions of a batch are evaluated at once."""
+    return math.gcd(size, _BLOCK) if jax.default_backend() == "cpu" else size
+
+
+def _weights(batch: Samples) -> Array:
+    """Returns the number of games behind each sample, scaled as drawn: float32[B, K]."""
+    return jnp.where(batch.ids >= 0, batch.visits.astype(jnp.float32), 0.0)
+
+
 def held_out_error(
     network: Network, params: Params, samples: Samples, wanted: Array, config: Config
 ) -> Array:
     """Returns the mean squared error by games on the decisions that are wanted, bool[D]."""
-    size = config.learning.batch
+    size = _block(config.learning.batch)
     rows, num = _rows(wanted)
     rows = jnp.pad(rows, (0, size))
 
@@ -239,7 +271,8 @@ def _judged(
     epoch = state.epoch + 1
     ends = (num_worse >= config.learning.patience) | (epoch >= config.learning.epochs)
     following = jnp.where(ends, state.role + 1, state.role)
-    first = jax.tree.map(lambda leaf: leaf[jnp.minimum(following, NUM_PLAYERS - 1)], params)
+    # What a role has learned is a better start for the next one than nothing is.
+    first = jax.tree.map(lambda leaf: leaf[role], params)
     kept = (state.current, state.optimiser)
     fresh = (first, optimiser.init(first))
     current, opt_state = jax.tree.map(lambda a, b: jnp.where(ends, a, b), fresh, kept)
