@@ -1,6 +1,6 @@
 """Tunes the weights of `linear_es` by playing them against each other.
 
-Example: python -m agents.linear --steps 60 --directions 16 --pairs 1000 --seed 1 --weights new.json
+Example: python -m agents.linear --steps 24 --directions 64 --pairs 250 --seed 1 --weights new.json
 
 After each step a line is added to `new.json.steps`, which holds all that is needed to go on, and
 `new.json` is written anew. The same command, called again, goes on where it was stopped.
@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
                 lanes=options.lanes,
                 rules=DEFAULT,
             )
-            state = evolution.update(state, drawn, leads, spread, config)
+            state = jax.block_until_ready(evolution.update(state, drawn, leads, spread, config))
             _note(log, state, leads, time.perf_counter() - before)
             found = weights.parted(evolution.result(state, config))
             write_file(options.weights, [weights.to_text(found)])
@@ -72,11 +72,11 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--steps", type=int, required=True)
-    parser.add_argument("--directions", type=int, default=16, help="matches a step")
-    parser.add_argument("--pairs", type=int, default=1000, help="walls a match, each played twice")
+    parser.add_argument("--directions", type=int, default=64, help="matches a step")
+    parser.add_argument("--pairs", type=int, default=250, help="walls a match, each played twice")
     parser.add_argument("--rate", type=float, default=evolution.Config.rate)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--lanes", type=int, default=512, help="hands in play at once")
+    parser.add_argument("--lanes", type=int, default=640, help="hands in play at once")
     parser.add_argument("--start", type=pathlib.Path, help="weights to start from")
     parser.add_argument("--weights", type=pathlib.Path, required=True, help="where to write them")
     return parser

@@ -23,9 +23,9 @@ class Config:
       ValueError: a value out of range.
     """
 
-    steps: int = 100
-    directions: int = 16
-    rate: float = 0.03  # spreads moved for a point of lead, at first
+    steps: int = 24
+    directions: int = 64
+    rate: float = 0.012  # spreads moved for a point of lead, at first
     last_rate: float = 0.2  # of `rate`, at the end
     momentum: float = 0.8
 
