@@ -36,7 +36,7 @@ TILE = (
     *("near unseen", "far unseen", "near held", "far held"),  # one and two ranks up and down
     "pair",
     *("thrown by others", "thrown just now", "thrown 3 away"),
-    "danger",  # open melds of those who have not thrown it
+    "danger",  # melds of those who have not thrown it
     *("off suit", "nearly off suit"),  # the hand is of one suit but for 3 tiles, 6 tiles
     "off triplets",  # one of a pair where all sets may be triplets
 )

@@ -35,6 +35,7 @@ _SLOTS = 4  # hands of a decision that discard: the own, or one a claim; and tha
 _TO_DISCARD, _AT_REST = 256, 32  # such hands looked at together
 _LEFT = 256  # and hands that discards leave
 _CLAIMS = np.array(options.CLAIMS, np.int32)
+_KONGS = slice(actions.CONCEALED_KONG, actions.CHOW_LOW)
 # Levels of actions, by tiles missing and then by these.
 _LEVELS = 4
 _KONG, _PASS, _EQUAL_CLAIM = 1, 1, 2
@@ -157,9 +158,6 @@ def _take_apart(observation: Observation, legal: Array) -> _Decision:
     )
 
 
-_KONGS = slice(actions.CONCEALED_KONG, actions.CHOW_LOW)
-
-
 def _lacks_after_claims(own: options.Own, pending: Array, legal: Array) -> Array:
     """Counts the tiles missing after each chow and pong and its best discard: int32[4]."""
     claimed = jax.vmap(options.keep)(legal, options.after_claims(own, pending))
@@ -189,6 +187,7 @@ class _Discarding(NamedTuple):
 
 def _look_at_discards(given: Weights, decision: _Decision) -> _Discarding:
     """Looks at hands after their discards."""
+    is_wanted = decision.to_discard.reshape(-1)
 
     def block(lanes: Array) -> _Discarding:
         place, slot = lanes // _SLOTS, lanes % _SLOTS
@@ -197,10 +196,11 @@ def _look_at_discards(given: Weights, decision: _Decision) -> _Discarding:
         )
         is_claim = pending >= 0
         hands = jax.vmap(_discarding)(own, pending, slot)
+        hands = jax.vmap(options.keep)(is_wanted[lanes], hands)  # lane 0 fills the last block
         after = jax.vmap(distance.deficiency_after_discards)(hands.hand, hands.num_melds)
         after = jnp.where(legal | is_claim[:, None], after, _FAR)
         lacks = jnp.min(after, axis=-1)
-        is_best = after == lacks[:, None]
+        is_best = (after == lacks[:, None]) & (after < _FAR)
         weighed = _coefficients(given.hand[place], lacks, table, is_claim.astype(jnp.float32))
         wanted = is_best & (is_claim | (jnp.sum(is_best, axis=-1) > 1))[:, None]
 
@@ -214,10 +214,9 @@ def _look_at_discards(given: Weights, decision: _Decision) -> _Discarding:
         found = map_where(left, wanted.reshape(-1), lane, _LEFT)
         return _Discarding(lacks, is_best, *(x.reshape(wanted.shape) for x in found))
 
-    wanted = decision.to_discard
-    lanes = jnp.arange(wanted.size, dtype=jnp.int32)
-    found = map_where(block, wanted.reshape(-1), lanes, _TO_DISCARD)
-    return jax.tree.map(lambda x: x.reshape(*wanted.shape, *x.shape[1:]), found)
+    lanes = jnp.arange(len(is_wanted), dtype=jnp.int32)
+    found = map_where(block, is_wanted, lanes, _TO_DISCARD)
+    return jax.tree.map(lambda x: x.reshape(-1, _SLOTS, *x.shape[1:]), found)
 
 
 def _discarding(own: options.Own, pending: Array, slot: Array) -> options.Own:
@@ -236,6 +235,7 @@ class _Resting(NamedTuple):
 
 def _look_at_rest(given: Weights, decision: _Decision) -> _Resting:
     """Looks at hands as they are, and after kongs."""
+    is_wanted = decision.at_rest.reshape(-1)
 
     def block(lanes: Array) -> _Resting:
         place, slot = lanes // _SLOTS, lanes % _SLOTS
@@ -243,6 +243,7 @@ def _look_at_rest(given: Weights, decision: _Decision) -> _Resting:
             (decision.own, decision.pending, decision.kongs, decision.table), place
         )
         hands = jax.vmap(_resting)(own, pending, kongs, slot)
+        hands = jax.vmap(options.keep)(is_wanted[lanes], hands)
         lacks = jax.vmap(distance.deficiency)(hands.hand, hands.num_melds)
         # A concealed kong opens nothing; an added one is counted already.
         is_open = ((pending >= 0) & (slot == 1)).astype(jnp.float32)
@@ -250,10 +251,9 @@ def _look_at_rest(given: Weights, decision: _Decision) -> _Resting:
         weighed = _coefficients(given.hand[place], lacks, table, is_open)
         return _Resting(lacks, jnp.sum(found * weighed.T, axis=0), found[0])
 
-    wanted = decision.at_rest
-    lanes = jnp.arange(wanted.size, dtype=jnp.int32)
-    found = map_where(block, wanted.reshape(-1), lanes, _AT_REST)
-    return jax.tree.map(lambda x: x.reshape(wanted.shape), found)
+    lanes = jnp.arange(len(is_wanted), dtype=jnp.int32)
+    found = map_where(block, is_wanted, lanes, _AT_REST)
+    return jax.tree.map(lambda x: x.reshape(-1, _SLOTS), found)
 
 
 def _resting(own: options.Own, pending: Array, kongs: Array, slot: Array) -> options.Own:
