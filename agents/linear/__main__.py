@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
         while state.step < config.steps:
             before = time.perf_counter()
             drawn = evolution.directions(keys[_DRAW], state, config)
-            given = weights.parted(evolution.contestants(state, drawn, spread))
+            given = weights.parted(np.asarray(evolution.contestants(state, drawn, spread)))
             leads = matches.leads_jit(
                 jax.tree.map(jnp.asarray, given),
                 jax.random.fold_in(keys[_PLAY], state.step),
@@ -99,8 +99,8 @@ def _resume(log: pathlib.Path, settings: dict[str, Any]) -> evolution.State | No
     if len(whole) == 1:
         return None
     last = json.loads(whole[-1])
-    vectors = [jnp.asarray(last[name], jnp.float32) for name in _VECTORS]
-    return evolution.State(*vectors, jnp.int32(last["step"]))
+    vectors = {name: jnp.asarray(last[name], jnp.float32) for name in _VECTORS}
+    return evolution.State(step=jnp.int32(last["step"]), **vectors)
 
 
 def _note(log: pathlib.Path, state: evolution.State, leads: jax.Array, seconds: float) -> None:

@@ -174,7 +174,7 @@ def _aims(observation: Observation, counts: Array) -> tuple[Array, Array, Array]
     is_barred = (jnp.sum(melded, dtype=jnp.int32) - melded) > 0
     others = jnp.where(is_barred, 99, others)
     best, least = jnp.argmin(others).astype(jnp.int32), jnp.min(others)
-    off = ~_IS_HONOUR & (best != _SUIT)
+    off = jnp.asarray(~_IS_HONOUR) & (best != _SUIT)
     triplets = jnp.sum(counts >= 2, dtype=jnp.int32) + jnp.sum(sets, dtype=jnp.int32)
     apart = (counts == 2) & (triplets >= 4) & ~jnp.any(chows)
     return off & (least <= 3), off & (least > 3) & (least <= 6), apart

@@ -5,11 +5,13 @@ H = `features.HAND`, C = `features.CONTEXT`, K = `features.TILE`, Q = `CLAIM`.
 
 import importlib.resources
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from agents.linear.features import CONTEXT, HAND, TILE
+
+Array = Any  # NumPy's or JAX's
 
 PHASE = ("always", "late")  # what a weight of `TILE` is multiplied by: 1, and `Table.late`
 # Of a claim that leaves the deficiency as it is; it is made where their sum is positive.
@@ -27,18 +29,17 @@ CLAIM = (
 class Weights(NamedTuple):
     """Weights of one player, or leading axes of several."""
 
-    hand: np.ndarray  # float32[H,C]
-    tile: np.ndarray  # float32[K,2]
-    claim: np.ndarray  # float32[Q]
+    hand: Array  # float32[H,C]
+    tile: Array  # float32[K,2]
+    claim: Array  # float32[Q]
 
 
-_SHAPES = Weights((len(HAND), len(CONTEXT)), (len(TILE), len(PHASE)), (len(CLAIM),))
-NUM_WEIGHTS = sum(int(np.prod(shape)) for shape in _SHAPES)
+_SHAPES = ((len(HAND), len(CONTEXT)), (len(TILE), len(PHASE)), (len(CLAIM),))
+_SIZES = tuple(int(np.prod(shape)) for shape in _SHAPES)
+NUM_WEIGHTS = sum(_SIZES)
 # How far the evolution strategy varies each of them.
 SPREAD = Weights(
-    np.full(_SHAPES.hand, 0.2, np.float32),
-    np.full(_SHAPES.tile, 1.0, np.float32),
-    np.full(_SHAPES.claim, 0.3, np.float32),
+    *(np.full(shape, size, np.float32) for shape, size in zip(_SHAPES, (0.2, 1, 0.3), strict=True))
 )
 
 
@@ -68,8 +69,7 @@ def flat(weights: Weights) -> np.ndarray:
 
 def parted(vector: np.ndarray) -> Weights:
     """Takes joined weights float32[..., NUM_WEIGHTS] apart."""
-    ends = np.cumsum([int(np.prod(shape)) for shape in _SHAPES])[:-1]
-    parts = zip(np.split(vector, ends, axis=-1), _SHAPES, strict=True)
+    parts = zip(np.split(vector, np.cumsum(_SIZES)[:-1], axis=-1), _SHAPES, strict=True)
     return Weights(*(part.reshape(*vector.shape[:-1], *shape) for part, shape in parts))
 
 
