@@ -63,8 +63,10 @@ AGENTS = {
     "bdi": Agent("agents.bdi.robot", "belief, desire, intention, as printed by Xu and Zhu"),
     "bdi_partial": Agent("agents.bdi.partial", "the same, and keeps two tiles of a run"),
     "expectimax": Agent("agents.search.expectimax", "search with a hand-made leaf value"),
+    "expectimax_paper": Agent("agents.search.paper", "whole tree, leaf value of deficiency alone"),
     "expectimax_opp": Agent("agents.search.opponents", "search that reads the opponents' hands"),
     "expectimax_mc": Agent("agents.search.montecarlo", "its best actions played out at random"),
+    "linear_es": Agent("agents.linear.linear_es", "a linear score tuned by evolution, no tree"),
     "ddqn": Agent("agents.learn.ddqn", "a trained Q network alone; path=runs/NAME"),
     "expectimax_ddqn": Agent("agents.learn.expectimax_ddqn", "search with it; path=runs/NAME"),
 }

@@ -1,9 +1,9 @@
 """Many hands after each draw, and after each two draws: what they lack, and what they accept.
 
 What `mjx.distance.count_accepting` finds for one hand, for all hands that grow from a *rest* by
-one or two drawn tiles. A draw changes the row of one suit; what the other suits join to is shared
-by all draws, and a tile's acceptance is two masks met (`tables.Steps`). Lanes come last, which is
-how vectors fill. N = rests, T = 34 kinds, S = 4 suits, D = 595 unordered pairs of draws.
+no, one or two drawn tiles. A draw changes the row of one suit; what the other suits join to is
+shared by all draws, and a tile's acceptance is two masks met (`tables.Steps`). Lanes come last,
+which is how vectors fill. N = rests, T = 34 kinds, S = 4 suits, D = 595 unordered pairs of draws.
 """
 
 import functools
@@ -59,6 +59,13 @@ class Grown(NamedTuple):
     accepted: Array  # uint16[T, N]  the sum of weights of the kinds that lower it
 
 
+class Rests(NamedTuple):
+    """Hands as they are."""
+
+    deficiency: Array  # int32[N]
+    accepting: Array  # bool[T, N]  drawing this kind lowers it
+
+
 class _Suits(NamedTuple):
     """The suits of the rests, with 0, 1 and 2 tiles drawn into each; 45 pairs of ranks."""
 
@@ -68,6 +75,41 @@ class _Suits(NamedTuple):
     lower: Array  # uint16[S,9,N]  entries that one more tile of this rank lowers
     lower_1: Array  # uint16[S,9,9,N]
     lower_2: Array  # uint16[S,45,9,N]
+
+
+def none(rest: Array, num_melds: Array) -> Rests:
+    """Finds what `mjx.distance.at_rest` finds, for many hands.
+
+    Args:
+      rest: uint32[N, S] concealed tiles.
+      num_melds: int32[N] melds laid down, 0-5.
+    """
+    table, joins = _tables(), _Joins(num_melds)
+    row, row_1 = stage(_rows_of_none_and_one, rest)
+    bests, lacks = stage(functools.partial(_bests_at_rest, joins), row)
+    lower = table.lower.at[row[:, None] * np.int32(table.num_rows) + row_1]
+    accepting = (bests[:, None] & lower.get(mode="promise_in_bounds")) > 0
+    return Rests(lacks, accepting.reshape(NUM_SUITS * _RANKS, -1)[:NUM_KINDS])
+
+
+def _rows_of_none_and_one(rest: Array) -> tuple[Array, Array]:
+    """Looks up the suits of rests, int32[S,N], and with one tile more, int32[S,9,N]."""
+    word, ranks = rest.T, np.arange(_RANKS)
+    counts = (word[:, None] >> (packed.BITS * ranks).astype(np.uint32)[None, :, None]) & 7
+    code = packed.code(word) + _OFFSETS[:, None]
+    more = code[:, None] + jnp.where(counts < 4, _STEPS[:, :, None], 0)
+    keys = _tables().key.at[jnp.concatenate([code[:, None], more], axis=1)]
+    rows = keys.get(mode="promise_in_bounds").astype(jnp.int32)
+    return rows[:, 0], rows[:, 1:]
+
+
+def _bests_at_rest(joins: "_Joins", row: Array) -> tuple[Array, Array]:
+    """Finds the best ways of each suit, uint16[S,N], and what the hands lack, int32[N]."""
+    a, b, c, d = row
+    ab, cd = joins.pair(a, b), joins.pair(c, d)
+    rests = (joins.pair(b, cd), joins.pair(a, cd), joins.pair(ab, d), joins.pair(ab, c))
+    bests = [joins.best(suit, rest) for suit, rest in zip(row, rests, strict=True)]
+    return jnp.stack(bests), joins.lacks(ab, cd)
 
 
 def one(rest: Array, num_melds: Array, weights: Array) -> Grown:

@@ -51,6 +51,16 @@ def _check(num_draws, grow, drawn):
     np.testing.assert_array_equal(np.asarray(found.accepted)[draw, lane], accepted)
 
 
+def test_no_draw_is_each_hand_alone():
+    counts, num_melds = _rests(np.random.default_rng(0), 1)
+    rest, melds = jax.vmap(packed.from_counts)(jnp.asarray(counts)), jnp.asarray(num_melds)
+    found = jax.jit(draws.none)(rest, melds.astype(jnp.int32))
+    alone = jax.jit(jax.vmap(distance.at_rest))(rest, melds.astype(jnp.int32))
+    assert {3, 4} <= set(counts.max(axis=-1).tolist())
+    np.testing.assert_array_equal(found.deficiency, alone.deficiency)
+    np.testing.assert_array_equal(found.accepting.T, alone.accepting)
+
+
 def test_one_draw_is_each_hand_alone():
     _check(1, draws.one, np.eye(34, dtype=int))
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agents.search import expectimax, handmade
+from agents.search import expectimax, handmade, paper
 from agents.search.tree import Settings, Solver, widths
 from agents.search.value import Position
 from mjx import actions, distance, packed
@@ -58,6 +58,15 @@ def _handmade_q():
     return jax.jit(q)
 
 
+def _plain_paper(case):
+    """The paper's leaf value: 1,000 points a tile that a discard leaves lacking."""
+
+    def plain(counts, melds, draws):
+        return [10 * q for q in valuefns.plain_by_lack(case, counts, melds, draws)]
+
+    return plain
+
+
 def _made_up(plain):
     return lambda case: functools.partial(plain, case)
 
@@ -76,6 +85,7 @@ _WAYS = {
     ),
     "lacking": _Way(valuefns.by_lack, tuple, _made_up(valuefns.plain_by_lack)),
     "handmade": _Way(handmade.value, handmade.params, _plain_handmade),
+    "paper": _Way(paper.value, paper.params, _plain_paper),
 }
 
 
@@ -153,7 +163,7 @@ def _cases(seed, number, unseen_kinds, sizes=(0, 1, 2, 3, 4, 5)):
     ]
 
 
-def _plain_tree(way, case, settings, alpha, risky):
+def plain_tree(way, case, settings, alpha, risky=False):
     return oracle.Tree(
         alpha,
         functools.cache(_WAYS[way].plain_q(case)),
@@ -171,7 +181,7 @@ def _compare(way, cases, settings, alpha, risky=False, **options):
     found = _search(way, cases, settings, alpha, risky, **options)
     claims = settings.depth if settings.claim_depth is None else settings.claim_depth
     for row, case in zip(found, cases, strict=True):
-        plain = _plain_tree(way, case, settings, alpha, risky)
+        plain = plain_tree(way, case, settings, alpha, risky)
         layers = claims if case.decision.pending >= 0 else settings.depth
         expected = oracle.actions(plain, case.decision, case.legal, layers)
         ids = {decisions.action_id(name): value for name, value in expected.items()}
@@ -237,6 +247,12 @@ def test_claims_deeper_of_leaves_together(alpha):
 @pytest.mark.parametrize("alpha", [0.2, 0.6, 1.0])
 def test_two_layers_of_the_handmade_value(alpha):
     _compare("handmade", _cases(8, 12, 2), _TWO, alpha)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alpha", [0.2, 1.0])
+def test_two_layers_of_the_papers_value(alpha):
+    _compare("paper", _cases(8, 12, 2), _TWO, alpha)
 
 
 @pytest.mark.slow
@@ -362,7 +378,7 @@ def test_leaves_are_counted(way):
         found = count(_WAYS[way].params(), jnp.asarray(widths(alpha)), decisions.batch(cases))
         for row, case in enumerate(cases):
             leaves, own = set(), case.decision
-            plain = _plain_tree(way, case, _TWO, alpha, False)
+            plain = plain_tree(way, case, _TWO, alpha)
 
             def q(counts, melds, draws, plain=plain, leaves=leaves):
                 if draws == 2:
