@@ -12,7 +12,7 @@ import pytest
 
 import doudizhu
 import eval as script
-from agents.doudizhu import arena, forced, players, results, rlcard_rule, search
+from agents.doudizhu import arena, forced, nets, players, results, rlcard_rule, search
 from agents.policy import Policy
 from doudizhu import legal, moves
 from tests.doudizhu import scenes
@@ -77,6 +77,13 @@ def test_against_itself_it_wins_half():
         assert figures[name] == 0.5
     assert figures["adp"] == 0.0
     assert np.array_equal(match.games.plies[:, 0], match.games.plies[:, 1])
+
+
+def test_the_shipped_network_plays():
+    """It is small, and wins nearly all games against chance (965 of 1,000)."""
+    assert nets.SHIPPED.stat().st_size < 10e6
+    match = arena.match(players.load("cnn"), RANDOM, deals=10, seed=3, lanes=LANES)
+    assert results.figures(match, ("cnn", "random"))["a"]["wp"] > 0.75
 
 
 def test_figures_equal_plain_python():

@@ -185,7 +185,7 @@ def test_each_role_learns_from_its_own_games(whole):
         assert float(error) == pytest.approx(float(whole.best_error[role]), rel=1e-4)
 
 
-def test_training_lowers_the_error():
+def test_training_lowers_the_error(whole):
     """On samples whose value is the number of cards of the move: what a network can see."""
     ids = np.random.default_rng(0).integers(0, moves.PASS, (12, 4)).astype(np.int16)
     size = (moves.all_moves().counts.sum(axis=1)[ids] / 25).astype(np.float32)
@@ -196,7 +196,8 @@ def test_training_lowers_the_error():
     )
     optimiser = optax.adam(1e-2)
     update = jax.jit(optimiser.update)
-    params = TRAINER.network.init(jax.random.key(0))
+    params = jax.tree.map(lambda leaf: leaf[0], whole.params)
+    batch = jax.device_put(batch, jax.devices()[0])  # as the batch above: one compilation
     opt_state = optimiser.init(params)
     for _ in range(120):
         (loss, _), (_, grads) = both(params, batch)
