@@ -1,9 +1,9 @@
 """How fast the search decides: own turns of greedy hands, in batches, on all cores given.
 
-A row's `of_naive` is the ratio to the naive tree of the same width, timed in the same run: every
-node evaluated one by one, equal positions again and again, each by the whole of the same network.
-The best of several calls counts, since other work only ever slows a call. K = discards tried,
-T = 34 kinds, N = positions.
+A row's `of_naive` is the ratio to the naive tree of the same width: every node given to the whole
+of the same network, equal positions again and again. What that takes is measured in the same run,
+in full batches; nothing else is counted, which favours it. The best of several calls counts, since
+other work only ever slows a call. N = positions.
 """
 
 import functools
@@ -23,7 +23,7 @@ from agents.learn import networks, player
 from agents.learn.config import NetworkConfig
 from agents.search import expectimax, handmade
 from agents.search.tree import Settings, Solver, widths
-from agents.search.value import NEVER, Position, ValueFunction, leaf_values, masked_q
+from agents.search.value import Position, ValueFunction, leaf_values, masked_q
 from mjx import packed
 from mjx.distance import deficiency
 from mjx.tiles import NUM_KINDS
@@ -36,7 +36,6 @@ ALPHA = 0.6
 HANDS = 256  # of which the decisions are
 STEPS = 64
 COUNTED = 4  # decisions whose leaves are counted
-NAIVE = 2  # decisions that the naive tree solves
 
 
 class Case(NamedTuple):
@@ -102,7 +101,7 @@ def row(case: Case, seen: mjx.Observation, seconds: float) -> Row:
     found |= {"batch": case.batch, "decisions_per_s": rate, "target": case.target}
     ratio = math.inf
     if case.least_ratio:
-        ratio = rate * leaves / _naive_leaves_per_s(value, params, seen, case.depth, seconds)
+        ratio = rate * leaves / _whole_leaves_per_s(value, params, seen, seconds)
         found |= {"of_naive": ratio, "least_of_naive": case.least_ratio}
     found |= {"ok": rate >= case.target and ratio >= case.least_ratio, "goal": case.goal}
     found |= {"evaluated": evaluated, "distinct": float(jnp.mean(counted.distinct))}
@@ -177,59 +176,21 @@ def leaves_below(
     return len(hands), len(np.unique(hands, axis=0))
 
 
-def naive_value(value: ValueFunction, params: Any, seen: mjx.Observation, depth: int) -> Array:
-    """Values an own turn by the full tree, node by node: float32[].
-
-    Only the wins' points are left out, which favours it.
-    """
-    own, width = options.own(seen), widths(ALPHA)
-    context = value.prepare(params, seen)
-    at_most = int(width[-1])
-    tiles = packed.from_counts(jnp.eye(NUM_KINDS, dtype=jnp.int32))
-
-    def leaves(hands: Array) -> Array:
-        each = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(hands), *x.shape)), seen)
-        each = jax.lax.optimization_barrier(each)  # or what they share would be computed once
-        contexts = jax.vmap(value.prepare, (None, 0))(params, each)
-        positions = jax.tree.map(lambda x: x[:, None], _spread(own, hands, jnp.int32(depth)))
-        leaf = functools.partial(leaf_values, value, params)
-        return jax.vmap(leaf)(contexts, positions)[:, 0]
-
-    def best(hand: Array, unseen: Array, depth_left: int) -> Array:
-        position = _spread(own, hand[None], jnp.int32(depth - depth_left))
-        ranked, action = jax.lax.top_k(masked_q(value, params, context, position)[0], at_most)
-        num_tiles = jnp.sum(packed.num_tiles(hand), dtype=jnp.int32)
-        tried = (jnp.arange(at_most) < jnp.asarray(width)[num_tiles]) & (ranked > NEVER)
-        rest = jnp.where(tried[:, None], hand[None] - tiles[action], jnp.uint32(0))
-        drawn = jnp.where((unseen > 0)[:, None], tiles, jnp.uint32(0))
-        children = (rest[:, None] + drawn[None]).reshape(-1, 4)
-        if depth_left == 1:
-            found = leaves(children)
-        else:
-            left = jnp.maximum(unseen[None] - np.eye(NUM_KINDS, dtype=np.int32), 0)
-            left = jnp.broadcast_to(left, (at_most, NUM_KINDS, NUM_KINDS))
-            found = jax.lax.map(
-                lambda child: best(child[0], child[1], depth_left - 1),
-                (children, left.reshape(-1, NUM_KINDS)),
-            )
-        chance = unseen / jnp.maximum(jnp.sum(unseen, dtype=jnp.int32), 1)
-        mean = jnp.sum(found.reshape(at_most, NUM_KINDS) * chance[None], axis=-1)
-        return jnp.max(jnp.where(tried, mean, NEVER))
-
-    return best(packed.from_counts(seen.hand), seen.unseen.astype(jnp.int32), depth)
-
-
-def _naive_leaves_per_s(
-    value: ValueFunction, params: Any, seen: mjx.Observation, depth: int, seconds: float
+def _whole_leaves_per_s(
+    value: ValueFunction, params: Any, seen: mjx.Observation, seconds: float
 ) -> float:
-    """Measures the leaves a second of the naive tree, which pads its width."""
-    few = jax.tree.map(lambda leaf: leaf[:NAIVE], seen)
+    """Measures the positions a second that the whole network values, each by itself."""
 
-    def solve(params: Any, few: mjx.Observation) -> Array:
-        return jax.lax.map(lambda one: naive_value(value, params, one, depth), few)
+    def evaluate(params: Any, seen: mjx.Observation) -> Array:
+        contexts = jax.vmap(value.prepare, (None, 0))(params, seen)
+        own = jax.vmap(options.own)(seen)
+        draws = jnp.zeros(len(own.num_melds), jnp.int32)
+        position = Position(own.hand, own.chows, own.sets, own.num_melds, draws)
+        one_each = jax.tree.map(lambda x: x[:, None], position)
+        return jax.vmap(functools.partial(leaf_values, value, params))(contexts, one_each)
 
-    per_call, _ = best_of(lanes.spread(solve, rows_each=1), (params, few), seconds)
-    return NAIVE * (int(widths(ALPHA)[-1]) * NUM_KINDS) ** depth / per_call
+    per_call, _ = best_of(lanes.spread(evaluate, rows_each=1), (params, seen), seconds)
+    return len(seen.pending) / per_call
 
 
 def _mean_leaves(

@@ -1,4 +1,4 @@
-"""The search's benchmark: what its rows hold, and that its naive tree is the same tree."""
+"""The search's benchmark: what its rows hold, and that leaves are counted."""
 
 import jax
 import numpy as np
@@ -23,21 +23,17 @@ def dealt():
 
 
 @pytest.mark.slow
-def test_a_row_and_the_naive_tree(dealt):
+def test_a_row_and_its_leaves(dealt):
     case = search.Case("tiny", "handmade", 1, 4, target=0.0, goal=1.0, least_ratio=1e9)
     row = search.row(case, dealt, 0.0)
     assert row["name"] == "tiny" and (row["depth"], row["alpha"], row["batch"]) == (1, 0.6, 4)
     assert row["decisions_per_s"] > 0 and not row["ok"] and row["target"] == 0
     assert row["distinct"] <= row["leaves"] <= 11 * 34
     solver = Solver(Settings(depth=1), handmade.value(), None, handmade.params())
-    naive = jax.jit(
-        jax.vmap(lambda one: search.naive_value(handmade.value(), handmade.params(), one, 1))
-    )(dealt)
     legal = dealt.legal_action_mask.at[:, 34:].set(False)
     searched = jax.jit(lambda *seen: expectimax.action_values(solver, *seen))(dealt, legal)
     far = [i for i in range(4) if oracle.deficiency(tuple(dealt.hand[i].tolist()), 0) > 1]
-    assert far  # no draw wins, so there are no points that the naive tree leaves out
-    np.testing.assert_allclose(naive[far, ...], searched.max(axis=-1)[far, ...], rtol=1e-4)
+    assert far  # no draw wins
     counted = jax.jit(lambda *seen: expectimax.count_leaves(solver, *seen))(dealt, legal)
     for i in far:
         one = jax.tree.map(lambda x, i=i: x[i], dealt)
