@@ -84,23 +84,10 @@ def none(rest: Array, num_melds: Array) -> Rests:
       rest: uint32[N, S] concealed tiles.
       num_melds: int32[N] melds laid down, 0-5.
     """
-    table, joins = _tables(), _Joins(num_melds)
-    row, row_1 = stage(_rows_of_none_and_one, rest)
-    bests, lacks = stage(functools.partial(_bests_at_rest, joins), row)
-    lower = table.lower.at[row[:, None] * np.int32(table.num_rows) + row_1]
-    accepting = (bests[:, None] & lower.get(mode="promise_in_bounds")) > 0
+    suits = stage(functools.partial(_suits, 0), rest)
+    bests, lacks = stage(functools.partial(_bests_at_rest, _Joins(num_melds)), suits.row)
+    accepting = (bests[:, None] & suits.lower) > 0
     return Rests(lacks, accepting.reshape(NUM_SUITS * _RANKS, -1)[:NUM_KINDS])
-
-
-def _rows_of_none_and_one(rest: Array) -> tuple[Array, Array]:
-    """Looks up the suits of rests, int32[S,N], and with one tile more, int32[S,9,N]."""
-    word, ranks = rest.T, np.arange(_RANKS)
-    counts = (word[:, None] >> (packed.BITS * ranks).astype(np.uint32)[None, :, None]) & 7
-    code = packed.code(word) + _OFFSETS[:, None]
-    more = code[:, None] + jnp.where(counts < 4, _STEPS[:, :, None], 0)
-    keys = _tables().key.at[jnp.concatenate([code[:, None], more], axis=1)]
-    rows = keys.get(mode="promise_in_bounds").astype(jnp.int32)
-    return rows[:, 0], rows[:, 1:]
 
 
 def _bests_at_rest(joins: "_Joins", row: Array) -> tuple[Array, Array]:
@@ -297,6 +284,11 @@ def _suits(num_draws: int, rest: Array) -> _Suits:
         return table.lower.at[index].get(mode="promise_in_bounds")
 
     code_1 = code[:, None] + step(ranks, np.zeros(_RANKS, int))
+    nothing = jnp.zeros((NUM_SUITS, 0, _RANKS, 1), jnp.uint16)
+    if num_draws == 0:
+        row, row_1 = stage(lambda: (rows(code), rows(code_1)))
+        lower = lowered(row[:, None], row_1)
+        return _Suits(row, row_1, row_1[:, :0], lower, nothing, nothing)
     code_2 = code_1[:, _LOW] + step(_HIGH, _LOW == _HIGH)
     row, row_1, row_2 = stage(lambda: (rows(code), rows(code_1), rows(code_2)))
     place = np.zeros((_RANKS, _RANKS), int)
@@ -304,7 +296,7 @@ def _suits(num_draws: int, rest: Array) -> _Suits:
     pairs = row_2[:, place.reshape(-1)].reshape(NUM_SUITS, _RANKS, _RANKS, -1)
     lower, lower_1 = lowered(row[:, None], row_1), lowered(row_1[:, :, None], pairs)
     if num_draws == 1:
-        return _Suits(row, row_1, row_2, lower, lower_1, jnp.zeros((NUM_SUITS, 0, _RANKS, 1)))
+        return _Suits(row, row_1, row_2, lower, lower_1, nothing)
     # Each three tiles once, then spread over the pairs and the third.
     pair_of, third = np.divmod(np.arange(len(_LOW) * _RANKS), _RANKS)
     by_pair = np.sort(np.stack([_LOW[pair_of], _HIGH[pair_of], third]), axis=0)
