@@ -78,6 +78,7 @@ def policy(
     settings: Settings,
     risk: Risk | None = None,
     risk_params: Any = (),
+    search: Callable[[Solver, Observation, Array], Array] | None = None,
 ) -> Policy:
     """Makes a searching player.
 
@@ -88,7 +89,9 @@ def policy(
       settings: the tree's shape and its equation.
       risk: rho and sigma of the equation; without it 0 and 1.
       risk_params: of `risk`. The player's params are `params`, with a risk the pair of both.
+      search: values the actions; `action_values` without it.
     """
+    search = search or action_values
 
     def solver_of(given: Any) -> Solver:
         if risk is None:
@@ -97,13 +100,13 @@ def policy(
 
     def act(params: Any, key: Array, observation: Observation, legal_action_mask: Array) -> Array:
         del key
-        values = action_values(solver_of(params), observation, legal_action_mask)
+        values = search(solver_of(params), observation, legal_action_mask)
         return jnp.argmax(values, axis=-1).astype(jnp.int32)
 
     def explain(params: Any, observation: Observation) -> Explanation:
         legal = observation.legal_action_mask
         solver = solver_of(params)
-        searched = action_values(solver, observation, legal)
+        searched = search(solver, observation, legal)
         accepting = greedy.accepting_after(observation, legal)
         return Explanation(root_q(solver, observation, legal), _nan(searched), accepting)
 

@@ -21,8 +21,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from agents import greedy, options
-from agents.policy import Explanation, Policy
+from agents import options
+from agents.policy import Policy
 from agents.search import expectimax
 from agents.search.tree import Settings, Solver
 from agents.search.value import NEVER, AfterDraws, Position, ValueFunction
@@ -48,23 +48,7 @@ def make(depth: int = 2, alpha: float = 1.0, rules: Rules = DEFAULT) -> Policy:
       ValueError: a value out of range.
     """
     settings = Settings(depth=depth, alpha=alpha, rules=rules)
-    found = value()
-
-    def act(params: Any, key: Array, observation: Observation, legal_action_mask: Array) -> Array:
-        del key
-        solver = Solver(settings, found, None, params)
-        values = action_values(solver, observation, legal_action_mask)
-        return jnp.argmax(values, axis=-1).astype(jnp.int32)
-
-    def explain(params: Any, observation: Observation) -> Explanation:
-        legal = observation.legal_action_mask
-        solver = Solver(settings, found, None, params)
-        values = action_values(solver, observation, legal)
-        shown = jnp.where(values == NEVER, jnp.nan, values)
-        q = expectimax.root_q(solver, observation, legal)
-        return Explanation(q, shown, greedy.accepting_after(observation, legal))
-
-    return Policy("expectimax_paper", params(), act, explain)
+    return expectimax.policy("expectimax_paper", value(), params(), settings, search=action_values)
 
 
 def params() -> Array:
