@@ -9,7 +9,8 @@ B = decisions at once, K = places for candidates, M = games of a round.
 """
 
 import dataclasses
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +25,7 @@ from doudizhu.rules import DEFAULT, Rules
 from doudizhu.state import LANDLORD
 
 Array = jax.Array
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,13 +103,19 @@ def with_values(root: Root, values: Array, settings: Settings) -> Root:
 
 def run(keys: Array, observation: Observation, root: Root, settings: Settings) -> Root:
     """Searches B decisions with all playouts: keys key[B], everything with leading axis B."""
-    num_rounds = settings.playouts // settings.at_once
+    return rounds(play_round, keys, observation, root, settings)
 
-    def one_round(index: Array, root: Root) -> Root:
+
+def rounds(
+    play_round: Callable, keys: Array, observation: Observation, found: T, settings: Settings
+) -> T:
+    """Plays all rounds, one after another, each with keys of its own; arguments as `run`."""
+
+    def one_round(index: Array, found: T) -> T:
         round_keys = jax.vmap(lambda key: jax.random.fold_in(key, index))(keys)
-        return play_round(round_keys, observation, root, settings)
+        return play_round(round_keys, observation, found, settings)
 
-    return lax.fori_loop(0, num_rounds, one_round, root)
+    return lax.fori_loop(0, settings.playouts // settings.at_once, one_round, found)
 
 
 def play_round(keys: Array, observation: Observation, root: Root, settings: Settings) -> Root:

@@ -70,13 +70,7 @@ def plant(start: Root, settings: Settings) -> Grown:
 
 def run(keys: Array, observation: Observation, grown: Grown, settings: Settings) -> Grown:
     """Searches B decisions with all playouts; as `root.run`."""
-    num_rounds = settings.playouts // settings.at_once
-
-    def one_round(index: Array, grown: Grown) -> Grown:
-        round_keys = jax.vmap(lambda key: jax.random.fold_in(key, index))(keys)
-        return play_round(round_keys, observation, grown, settings)
-
-    return lax.fori_loop(0, num_rounds, one_round, grown)
+    return root.rounds(play_round, keys, observation, grown, settings)
 
 
 def play_round(keys: Array, observation: Observation, grown: Grown, settings: Settings) -> Grown:
