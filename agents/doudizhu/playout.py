@@ -29,7 +29,7 @@ STYLES = ("uniform", "sensible")
 _BLOCKS, _BLOCK = 16, 20  # places for the groups, to find one in two short steps
 _MOST = 800  # highest weight: no hand has 80 groups, so that sums stay below 2^16
 _MAX_KICKERS = 5
-_GAMES_OF_LANE = 4
+_GAMES_OF_LANE, _LEAST_LANES = 16, 16
 _WEYL = np.uint32(0x9E3779B9)
 _LOW_RANKS = 8  # in the low word
 _FIRSTS = np.uint32(0x11111111)  # the lowest card of each rank
@@ -59,7 +59,7 @@ def play_out(keys: Array, table: Table, style: str, rules: Rules = DEFAULT) -> A
     """
     shape = table.player.shape
     num_games = shape[0] * shape[1]
-    num_lanes = -(-num_games // _GAMES_OF_LANE)
+    num_lanes = min(num_games, max(-(-num_games // _GAMES_OF_LANE), _LEAST_LANES))
     seeds = jax.vmap(lambda key: jax.random.bits(key, shape[1:]))(keys)
     games = jax.tree.map(lambda x: x.reshape(num_games, *x.shape[2:]), (table, seeds))
     # The longest first, so that the lanes come to their end together.

@@ -20,6 +20,7 @@ from agents.doudizhu import playout
 from agents.doudizhu.candidates import candidates
 from agents.doudizhu.playout import Table
 from doudizhu import determinize
+from doudizhu.cards import NUM_CARDS
 from doudizhu.observe import Observation
 from doudizhu.rules import DEFAULT, Rules
 from doudizhu.state import LANDLORD
@@ -39,7 +40,10 @@ class Settings:
       candidates: `groups` or `all`, see `candidates`.
       style: of the playouts, see `playout.STYLES`.
       min_visits: share of the most visited child's visits that a child needs to be chosen.
-      prior_visits: what a value known beforehand counts for; 0 ignores it.
+      prior_visits: what a value known beforehand counts for at the deal; it falls with the share
+        of the cards that are left. 0 ignores it.
+      tolerance: a decision takes no more games once every other child's mean, and one standard
+        deviation of the difference, is at most so much above that of the best; 0 plays all.
       depth: layers of moves that are chosen; the rest of a game is played out, see `tree`.
       rules: the table's rules.
     """
@@ -51,6 +55,7 @@ class Settings:
     style: str = "sensible"
     min_visits: float = 0.5
     prior_visits: float = 0.0
+    tolerance: float = 0.0
     depth: int = 1
     rules: Rules = DEFAULT
 
@@ -62,6 +67,7 @@ class Settings:
             ("exploration", 0.0, 100.0),
             ("min_visits", 0.0, 1.0),
             ("prior_visits", 0.0, 1e6),
+            ("tolerance", 0.0, 1.0),
             ("depth", 1, 64),
         ):
             value = getattr(self, name)
@@ -95,9 +101,14 @@ def begin(observation: Observation, settings: Settings) -> Root:
     return Root(ids, num, zero, zero, jnp.int32(0))
 
 
-def with_values(root: Root, values: Array, settings: Settings) -> Root:
-    """Starts a search that knows values float32[K] beforehand, as many visits of that mean."""
-    visits = jnp.where(root.ids >= 0, jnp.float32(settings.prior_visits), 0.0)
+def with_values(root: Root, values: Array, num_cards: Array, settings: Settings) -> Root:
+    """Starts a search that knows values float32[K] beforehand, as many visits of that mean.
+
+    The fewer cards the three hands hold, int32[], the fewer visits: the network errs as much where
+    a game is nearly over as at its start, and games played out err less.
+    """
+    share = num_cards.astype(jnp.float32) / NUM_CARDS
+    visits = jnp.where(root.ids >= 0, settings.prior_visits * share, 0.0)
     return root._replace(visits=visits, total=visits * values)
 
 
@@ -121,7 +132,7 @@ def rounds(
 def play_round(keys: Array, observation: Observation, root: Root, settings: Settings) -> Root:
     """Plays M games for each of B decisions, and counts who won; arguments as `run`.
 
-    A decision with one candidate plays none.
+    A decision that is not open plays none.
     """
     visited, chosen = jax.vmap(lambda one: choose(one, settings))(root)
     tables = begin_games(keys, observation, root, chosen, settings)
@@ -134,12 +145,30 @@ def count(root: Root, visited: Array, chosen: Array, won: Array, settings: Setti
     total = jax.vmap(lambda total, child, value: total.at[child].add(value))(
         root.total, chosen, won
     )
-    is_open = (root.num > 1)[:, None]
+    goes_on = jax.vmap(lambda one: is_open(one, settings))(root)
     return root._replace(
-        visits=jnp.where(is_open, visited, root.visits),
-        total=jnp.where(is_open, total, root.total),
-        num_games=root.num_games + jnp.where(root.num > 1, settings.at_once, 0),
+        visits=jnp.where(goes_on[:, None], visited, root.visits),
+        total=jnp.where(goes_on[:, None], total, root.total),
+        num_games=root.num_games + jnp.where(goes_on, settings.at_once, 0),
     )
+
+
+def is_open(root: Root, settings: Settings) -> Array:
+    """Tells whether more games may change a decision: bool[].
+
+    Never with one candidate. With a tolerance not once all others have fallen behind the child with
+    the highest mean, see `Settings`; the variance of n results with s wins is taken to be
+    p (1 - p) / n of p = (s + 1) / (n + 2), so that a few equal results do not decide.
+    """
+    if settings.tolerance == 0:
+        return root.num > 1
+    mean = jnp.where(root.ids >= 0, means(root), -jnp.inf)
+    best = jnp.argmax(mean)
+    chance = (root.total + 1) / (root.visits + 2)
+    variance = chance * (1 - chance) / jnp.maximum(root.visits, 1e-9)
+    lead = mean[best] - mean + settings.tolerance
+    may_win = (lead < jnp.sqrt(variance + variance[best])) & (jnp.arange(len(mean)) != best)
+    return (root.num > 1) & jnp.any(may_win)
 
 
 def choose(root: Root, settings: Settings) -> tuple[Array, Array]:
@@ -154,7 +183,7 @@ def choose(root: Root, settings: Settings) -> tuple[Array, Array]:
     is_child, mean = root.ids >= 0, means(root)
 
     def one(visits: Array, _: None) -> tuple[Array, Array]:
-        bonus = jnp.sqrt(jnp.log(jnp.sum(visits)) / jnp.maximum(visits, 1e-9))
+        bonus = jnp.sqrt(jnp.log(jnp.maximum(jnp.sum(visits), 1.0)) / jnp.maximum(visits, 1e-9))
         score = jnp.where(visits > 0, mean + settings.exploration * bonus, jnp.inf)
         child = jnp.argmax(jnp.where(is_child, score, -jnp.inf)).astype(jnp.int32)
         return visits.at[child].add(1.0), child
@@ -174,16 +203,16 @@ def begin_games(
 ) -> Table:
     """Deals hidden cards for each child int32[B, M] and moves: games [B, M]."""
 
-    def one_game(key: Array, seen: Observation, move: Array, is_open: Array) -> Table:
+    def one_game(key: Array, seen: Observation, move: Array, goes_on: Array) -> Table:
         state = determinize(key, seen)
         table = Table(state.hands, seen.role, seen.to_beat, seen.passes, jnp.int32(-1))
         table = playout.after(table, move)
-        return table._replace(winner=jnp.where(is_open, table.winner, 0))
+        return table._replace(winner=jnp.where(goes_on, table.winner, 0))
 
     def one_row(key: Array, seen: Observation, root: Root, chosen: Array) -> Table:
         game_keys = jax.random.split(key, settings.at_once)
         return jax.vmap(one_game, (0, None, 0, None))(
-            game_keys, seen, root.ids[chosen], root.num > 1
+            game_keys, seen, root.ids[chosen], is_open(root, settings)
         )
 
     deal_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, 0)

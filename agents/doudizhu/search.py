@@ -24,6 +24,7 @@ def make(
     candidates: str = _DEFAULT.candidates,
     style: str = _DEFAULT.style,
     min_visits: float = _DEFAULT.min_visits,
+    tolerance: float = _DEFAULT.tolerance,
     depth: int = _DEFAULT.depth,
     move_time: float = 0.0,
     rules: Rules = DEFAULT,
@@ -41,6 +42,7 @@ def make(
         candidates=candidates,
         style=style,
         min_visits=min_visits,
+        tolerance=tolerance,
         depth=depth,
         rules=rules,
     )

@@ -1,5 +1,6 @@
 """The search: candidates, playouts, UCB, counts, endgames, and what it may not depend on."""
 
+import dataclasses
 import math
 
 import chex
@@ -215,15 +216,60 @@ def test_the_best_of_those_visited_enough_is_played(found):
 
 
 def test_values_known_beforehand_count_as_visits(seen):
-    settings = Settings(playouts=64, at_once=16, prior_visits=3.0)
+    settings = Settings(playouts=64, at_once=16, prior_visits=6.0)
     start = jax.tree.map(lambda x: x[0], begin_all(seen))
     values = jnp.linspace(0, 1, len(start.ids))
-    begun = root.with_values(start, values, settings)
     is_there = np.asarray(start.ids) >= 0
-    assert np.array_equal(begun.visits, np.where(is_there, 3.0, 0.0))
-    assert np.allclose(begun.total, np.where(is_there, 3.0 * np.asarray(values), 0.0))
-    nothing = root.with_values(start, values, Settings(prior_visits=0.0))
+    for num_cards, worth in ((54, 6.0), (27, 3.0), (9, 1.0)):
+        begun = root.with_values(start, values, jnp.int32(num_cards), settings)
+        assert np.array_equal(begun.visits, np.where(is_there, np.float32(worth), 0.0))
+        assert np.allclose(begun.total, np.where(is_there, worth * np.asarray(values), 0.0))
+    nothing = root.with_values(start, values, jnp.int32(54), Settings(prior_visits=0.0))
     chex.assert_trees_all_equal(nothing, start)
+
+
+def test_settled_decisions_play_no_more(seen, found):
+    """Which are settled, against plain Python; these count no visits, and their games are over."""
+    settings = dataclasses.replace(SETTINGS, tolerance=0.05)
+    rng = np.random.default_rng(0)
+    visits = np.where(found.ids >= 0, found.visits * rng.choice([1, 20, 400], (ROWS, 1)), 0)
+    now = found._replace(visits=visits.astype(np.float32))
+    now = now._replace(
+        total=(now.visits * np.asarray(jax.vmap(root.means)(found))).astype(np.float32)
+    )
+    now.visits[0], now.total[0] = 0, 0  # nothing is known yet
+
+    @jax.jit
+    def one_round(now):
+        visited, chosen = jax.vmap(lambda one: root.choose(one, settings))(now)
+        keys = jax.random.split(jax.random.key(0), ROWS)
+        tables = root.begin_games(keys, seen, now, chosen, settings)
+        return tables.winner, root.count(now, visited, chosen, jnp.ones(chosen.shape), settings)
+
+    winner, counted = jax.device_get(one_round(now))
+    is_open = [_is_open(*row, settings.tolerance) for row in zip(*now[1:4], strict=True)]
+    assert 4 < sum(is_open) < ROWS - 4 and is_open[0] and not is_open[-1]
+    for row, expected in enumerate(is_open):
+        more = settings.at_once if expected else 0
+        assert counted.num_games[row] == now.num_games[row] + more
+        assert counted.visits[row].sum() == pytest.approx(now.visits[row].sum() + more)
+        assert counted.total[row].sum() == pytest.approx(now.total[row].sum() + more)
+        assert (winner[row] >= 0).all() != expected
+
+
+def _is_open(num, visits, total, tolerance):
+    """Tells whether a child may yet become better than the best by more than that."""
+    if num == 1 or min(visits[:num]) == 0:
+        return num > 1
+    children = [(t / n, (t + 1) / (n + 2), n) for n, t in zip(visits, total, strict=True)][:num]
+    best = max(children)
+    spread = [p * (1 - p) / n for _, p, n in children]
+    of_best = spread[children.index(best)]
+    return any(
+        mean + math.sqrt(variance + of_best) > best[0] + tolerance
+        for (mean, _, _), variance in zip(children, spread, strict=True)
+        if (mean, variance) != (best[0], of_best)
+    )
 
 
 def test_rows_do_not_depend_on_their_batch(seen, found):
@@ -282,6 +328,7 @@ def test_time_on_the_clock(seen):
         ({"min_visits": 2.0}, "min_visits is 0 to 1"),
         ({"candidates": "some"}, "one of groups, all, not 'some'"),
         ({"style": "wild"}, "one of uniform, sensible, not 'wild'"),
+        ({"tolerance": -0.1}, "tolerance is 0 to 1"),
         ({"depth": 0}, "depth is 1 to 64"),
         ({"move_time": -1.0}, "move_time is 0 to 3600"),
     ],
