@@ -1,5 +1,7 @@
 """The search that starts from the network's values, as a player (claim 9 of the patent)."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 
@@ -62,8 +64,9 @@ def policy(
         start = jax.vmap(lambda seen: root.begin(seen, settings))(observation)
         view = jax.vmap(planes.view_of)(observation)
         values = networks.values(network, params, view, start.ids)
-        return jax.vmap(lambda *args: root.with_values(*args, settings))(
-            start, values, jnp.sum(observation.num_cards, axis=1)
+        num_cards = jnp.sum(observation.num_cards, axis=1)
+        return jax.vmap(functools.partial(root.with_values, settings=settings))(
+            start, values, num_cards
         )
 
     return search.policy(name, params, begin, settings, move_time)
