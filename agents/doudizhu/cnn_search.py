@@ -13,7 +13,9 @@ from doudizhu.rules import DEFAULT, Rules
 
 # The values of the shipped network are worth as much as many games; what is left to explore is
 # which of the few best moves is the best, and often that is clear after few games.
-DEFAULT_SEARCH = Settings(prior_visits=96.0, exploration=0.25, tolerance=0.03, at_once=32)
+DEFAULT_SEARCH = Settings(
+    prior_visits=96.0, exploration=0.25, tolerance=0.03, at_once=32, style="learned"
+)
 
 
 def make(

@@ -1,6 +1,7 @@
-"""Networks as files: parameters and what they belong to, in one `.npz`.
+"""What was learned, as files: networks, and the weights of playouts.
 
-The shipped network lies in the package; a run writes one of the same form.
+A network is parameters and what they belong to, in one `.npz`. The shipped one lies in the package;
+a run writes one of the same form.
 """
 
 import json
@@ -20,6 +21,7 @@ Params = Any
 
 NET = "net.npz"  # its name in a run's folder
 SHIPPED = pathlib.Path(__file__).parent / "shipped.npz"
+WEIGHTS = pathlib.Path(__file__).parent / "playouts.npy"
 _ABOUT = "about"
 
 
@@ -68,6 +70,11 @@ def read(path: str = "") -> tuple[Network, Params, dict[str, Any]]:
     except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
         raise ValueError(f"{file} is not a network of ours: {error}") from error
     return network, params, meta["about"]
+
+
+def read_weights() -> np.ndarray:
+    """Reads the shipped weights of playouts: int32[27, G], see `playout.weights`."""
+    return np.load(WEIGHTS, allow_pickle=False).astype(np.int32)
 
 
 def _name(path: Any) -> str:

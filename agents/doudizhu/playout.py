@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from agents.doudizhu import nets
 from doudizhu import groups, legal, packed, tables
 from doudizhu.cards import BLACK_JOKER, NUM_RANKS, TWO
 from doudizhu.moves import CATEGORIES, PASS, all_moves
@@ -25,7 +26,8 @@ from mjx.stage import stage
 
 Array = jax.Array
 
-STYLES = ("uniform", "sensible")
+STYLES = ("uniform", "sensible", "learned")
+NUM_SITUATIONS = 27  # see `situation_of`
 _BLOCKS, _BLOCK = 16, 20  # places for the groups, to find one in two short steps
 _MOST = 800  # highest weight: no hand has 80 groups, so that sums stay below 2^16
 _MAX_KICKERS = 5
@@ -152,11 +154,30 @@ def options(table: Table, style: str, rules: Rules) -> tuple[Array, Array]:
     hand = jnp.sum(jnp.where(is_mover[:, None], table.hands, 0), axis=0, dtype=jnp.int8)
     is_legal = stage(lambda h, t: groups.groups_of(h, t, rules), hand, table.to_beat)
     is_last = is_legal & (info.num_cards == jnp.sum(hand, dtype=jnp.int32))
-    owner = (table.player - 1 - table.passes) % NUM_PLAYERS
-    is_mate = (table.player != LANDLORD) & (owner != LANDLORD)
-    situation = jnp.where(table.to_beat == PASS, _LEAD, jnp.where(is_mate, _ON_MATE, _ON_OTHER))
+    num_cards = jnp.sum(table.hands, axis=1, dtype=jnp.int32)
+    situation = situation_of(table.player, table.to_beat == PASS, table.passes, num_cards)
     weight = jnp.where(is_legal, jnp.asarray(weights(style))[situation], 0)
     return hand, jnp.where(jnp.any(is_last), is_last.astype(jnp.int32), weight)
+
+
+def situation_of(player: Array, leads: Array, passes: Array, num_cards: Array) -> Array:
+    """Numbers what weights depend on: whose move is on the table, who plays, who is nearly out.
+
+    Args:
+      player: int32[] who moves, 0 the landlord.
+      leads: bool[] whether there is nothing to beat.
+      passes: int32[] passes since the move on the table.
+      num_cards: int32[P] cards left in each hand.
+
+    Returns:
+      int32[] 9 * (0, 1, 2: the other side's shortest hand has 1, 2 or more cards) + 3 * (0 a lead,
+      1 on a move of the other side, 2 on one of the own) + player.
+    """
+    owner = (player - 1 - passes) % NUM_PLAYERS
+    is_mate = (player != LANDLORD) & (owner != LANDLORD)
+    on_table = jnp.where(leads, _LEAD, jnp.where(is_mate, _ON_MATE, _ON_OTHER))
+    shortest = jnp.where(player == LANDLORD, jnp.min(num_cards[1:]), num_cards[LANDLORD])
+    return 9 * jnp.clip(shortest - 1, 0, 2) + 3 * on_table + player
 
 
 def moved(table: Table, hand: Array, group: Array, rules: Rules) -> Table:
@@ -250,18 +271,21 @@ def _info() -> _Info:
     )
 
 
-_LEAD, _ON_OTHER, _ON_MATE = range(3)  # the rows of weights
+_LEAD, _ON_OTHER, _ON_MATE = range(3)
 
 
 @functools.cache
 def weights(style: str) -> np.ndarray:
-    """Weighs the groups: int32[3, G], for a lead, on a move of the other side, of one's own.
+    """Weighs the groups: int32[27, G], for each situation of `situation_of`.
 
     `sensible` leads many cards and low ranks, answers with low ranks, keeps its bombs, and mostly
-    lets pass what its own side has played.
+    lets pass what its own side has played; who plays and who is nearly out is all the same to it.
+    `learned` is what `learn.playouts` made of the choices of searches.
     """
     if style == "uniform":
-        return np.ones((3, NUM_GROUPS), np.int32)
+        return np.ones((NUM_SITUATIONS, NUM_GROUPS), np.int32)
+    if style == "learned":
+        return nets.read_weights()
     all_groups = all_moves().groups
     name = np.array([CATEGORIES[group.category] for group in all_groups])
     head = np.array([min(group.head, BLACK_JOKER) for group in all_groups], float)
@@ -271,5 +295,10 @@ def weights(style: str) -> np.ndarray:
     rows = np.stack([lead, answer, 0.15 * answer])
     rows[:, is_bomb] = np.array([[0.05], [0.05], [0.002]])
     rows[:, is_pass] = np.array([[0.0], [0.15], [0.6]])
-    scaled = np.rint(_MOST * rows / rows.max(axis=1, keepdims=True))
-    return np.maximum(scaled, 1).astype(np.int32)
+    of_table = whole(rows / rows.max(axis=1, keepdims=True))
+    return np.tile(np.repeat(of_table, NUM_PLAYERS, axis=0), (3, 1))
+
+
+def whole(shares: np.ndarray) -> np.ndarray:
+    """Makes weights of shares of the highest weight, none of them 0: int32."""
+    return np.maximum(np.rint(_MOST * shares), 1).astype(np.int32)
