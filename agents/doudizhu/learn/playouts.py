@@ -12,6 +12,7 @@ D = decisions, K = candidates, G = groups, E = candidates of all decisions that 
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from agents.doudizhu import playout
@@ -66,7 +67,8 @@ def situations(samples: Samples) -> np.ndarray:
         [HAND_SIZES[p] - counts[:, p::NUM_PLAYERS].sum(axis=1) for p in range(NUM_PLAYERS)], axis=1
     )
     assert HAND_SIZES[LANDLORD] == max(HAND_SIZES)
-    number = jax.vmap(playout.situation_of)(role, passes == 2, passes, left)
+    known = jax.tree.map(jnp.asarray, (role, passes == 2, passes, left))
+    number = jax.vmap(playout.situation_of)(*known)
     return np.asarray(number, np.int64)
 
 
