@@ -326,7 +326,7 @@ def test_time_on_the_clock(seen):
         ({"exploration": -1.0}, "exploration is 0 to 100"),
         ({"min_visits": 2.0}, "min_visits is 0 to 1"),
         ({"candidates": "some"}, "one of groups, all, not 'some'"),
-        ({"style": "wild"}, "one of uniform, sensible, not 'wild'"),
+        ({"style": "wild"}, "one of uniform, sensible, learned, not 'wild'"),
         ({"tolerance": -0.1}, "tolerance is 0 to 1"),
         ({"depth": 0}, "depth is 1 to 64"),
         ({"move_time": -1.0}, "move_time is 0 to 3600"),
