@@ -126,7 +126,7 @@ def _play(
 
 def split(records: Records) -> Split:
     """Splits records 3 : 1 : 1 by the numbers of their hands, so that no hand is in two parts."""
-    part = records.hand % _PARTS
+    part = np.asarray(records.hand) % _PARTS
 
     def take(kept: np.ndarray) -> Records:
         return jax.tree.map(lambda x: x[kept], records)

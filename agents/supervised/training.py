@@ -1,6 +1,6 @@
 """A network learned from discards, in whole passes over them, until it stops to get better.
 
-B = batch, N = discards, T = 34 kinds.
+B = batch, T = 34 kinds.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,6 @@ import optax
 from flax import struct
 
 from agents.learn import features, networks
-from agents.learn.features import View
 from agents.learn.networks import QNetwork
 from agents.supervised.config import Config
 from agents.supervised.records import Records
@@ -39,24 +38,26 @@ class TrainState(struct.PyTreeNode):
 class Quality(NamedTuple):
     """How well discards are told."""
 
-    loss: Array  # float32[]  mean
-    accuracy: Array  # float32[]  share of discards whose kind has the highest score
+    loss: float  # mean
+    accuracy: float  # share of discards whose kind has the highest score
 
 
 class Trainer(NamedTuple):
-    """A run's functions, none of them compiled yet."""
+    """A run's functions. The last three are compiled as they are used, batch by batch.
+
+    Within one compiled loop over the batches the gradient of a convolution took six times as long
+    on the CPU (jaxlib 0.10.2).
+    """
 
     network: QNetwork
     init: Callable[[], TrainState]
-    epoch: Callable[[TrainState, Records, Records], tuple[TrainState, dict[str, Array]]]
-    evaluate: Callable[[Params, Records], Quality]
+    learn: Callable[[TrainState, Records, np.ndarray], tuple[TrainState, Array]]  # rows int32[B]
+    count: Callable[[Params, Records, np.ndarray], tuple[Array, Array]]  # of rows, -1 for none
+    keep_best: Callable[[TrainState, np.ndarray], TrainState]  # with the loss in validation
 
 
 def make(config: Config) -> Trainer:
-    """Makes the functions of a run; `epoch` takes the records to learn from and to validate with.
-
-    The last discards that fill no batch are left out of an epoch; its order is drawn anew.
-    """
+    """Makes the functions of a run."""
     network = networks.make(config.network)
     optimiser = optax.adamw(config.learning_rate, weight_decay=config.decay)
 
@@ -72,62 +73,79 @@ def make(config: Config) -> Trainer:
             key=jax.random.fold_in(jax.random.key(config.seed), 1),
         )
 
-    def mean_loss(params: Params, view: View, action: Array) -> Array:
-        scores, held = scores_of(network, params, view)
-        return jnp.mean(jax.vmap(loss_of, (0, 0, 0, None))(scores, held, action, config.loss))
+    def losses(params: Params, records: Records, rows: np.ndarray) -> tuple[Array, Array]:
+        view, action, _ = jax.tree.map(lambda x: x[rows], records)
+        scores = jax.vmap(network.apply, (None, 0))(params, view)
+        held = jax.vmap(features.legal_discards)(view)
+        loss = jax.vmap(loss_of, (0, 0, 0, None))(scores, held, action, config.loss)
+        return loss, jnp.argmax(jnp.where(held, scores, -jnp.inf), axis=-1) == action
 
-    def one_batch(carry: tuple, rows: Records) -> tuple[tuple, Array]:
-        params, state = carry
-        loss, gradient = jax.value_and_grad(mean_loss)(params, rows.view, rows.action)
-        change, state = optimiser.update(gradient, state, params)
-        return (optax.apply_updates(params, change), state), loss
+    def learn(state: TrainState, records: Records, rows: np.ndarray) -> tuple[TrainState, Array]:
+        def mean_loss(params: Params) -> Array:
+            return jnp.mean(losses(params, records, rows)[0])
 
-    def epoch(
-        state: TrainState, train: Records, validation: Records
-    ) -> tuple[TrainState, dict[str, Array]]:
-        number = len(train.action)
-        batch = min(config.batch, number)
-        order = jax.random.permutation(jax.random.fold_in(state.key, state.iteration), number)
-        batches = order[: number // batch * batch].reshape(-1, batch)
+        loss, gradient = jax.value_and_grad(mean_loss)(state.current)
+        change, optimiser_state = optimiser.update(gradient, state.optimiser, state.current)
+        current = optax.apply_updates(state.current, change)
+        return state.replace(current=current, optimiser=optimiser_state), loss
 
-        def step(carry: tuple, index: Array) -> tuple[tuple, Array]:
-            return one_batch(carry, jax.tree.map(lambda x: x[index], train))
+    def count(params: Params, records: Records, rows: np.ndarray) -> tuple[Array, Array]:
+        is_real = rows >= 0
+        loss, told = losses(params, records, jnp.maximum(rows, 0))
+        return jnp.sum(loss * is_real), jnp.sum(told & is_real, dtype=jnp.int32)
 
-        (current, optimiser_state), losses = jax.lax.scan(
-            step, (state.current, state.optimiser), batches
-        )
-        found = evaluate(current, validation)
-        done, is_best = state.iteration + 1, found.loss < state.best_loss
-        state = state.replace(
+    def keep_best(state: TrainState, loss: np.ndarray) -> TrainState:
+        done, is_best = state.iteration + 1, loss < state.best_loss
+        return state.replace(
             iteration=done,
-            params=jax.tree.map(lambda a, b: jnp.where(is_best, a, b), current, state.params),
-            current=current,
-            optimiser=optimiser_state,
-            best_loss=jnp.where(is_best, found.loss, state.best_loss),
+            params=jax.tree.map(lambda a, b: jnp.where(is_best, a, b), state.current, state.params),
+            best_loss=jnp.minimum(loss, state.best_loss),
             best_epoch=jnp.where(is_best, done, state.best_epoch),
         )
-        return state, {
-            "train/loss": jnp.mean(losses),
-            "validation/loss": found.loss,
-            "validation/accuracy": found.accuracy,
-        }
 
-    def evaluate(params: Params, records: Records) -> Quality:
-        number = len(records.action)
-        places = np.arange(-(-number // _BLOCK) * _BLOCK, dtype=np.int32).reshape(-1, _BLOCK)
+    return Trainer(network, init, jax.jit(learn), jax.jit(count), jax.jit(keep_best))
 
-        def block(place: Array) -> tuple[Array, Array]:
-            is_real = place < number
-            rows = jax.tree.map(lambda x: x[jnp.minimum(place, number - 1)], records)
-            scores, held = scores_of(network, params, rows.view)
-            loss = jax.vmap(loss_of, (0, 0, 0, None))(scores, held, rows.action, config.loss)
-            told = jnp.argmax(jnp.where(held, scores, -jnp.inf), axis=-1) == rows.action
-            return jnp.sum(loss * is_real), jnp.sum(told & is_real, dtype=jnp.int32)
 
-        losses, told = jax.lax.map(block, places)
-        return Quality(jnp.sum(losses) / number, jnp.sum(told) / jnp.float32(number))
+def epoch(
+    trainer: Trainer, state: TrainState, train: Records, validation: Records, batch: int
+) -> tuple[TrainState, dict[str, float]]:
+    """Learns from all discards once, in an order of its own, and looks at others.
 
-    return Trainer(network, init, epoch, evaluate)
+    Args:
+      trainer: of `make`.
+      state: after the epoch before.
+      train: to learn from; the last ones that fill no batch are left out.
+      validation: to choose the best epoch by.
+      batch: discards of one gradient step.
+
+    Returns:
+      The state, whose `iteration` is one more, and metrics.
+    """
+    number = len(train.action)
+    batch = min(batch, number)
+    order_key = jax.random.fold_in(state.key, state.iteration)
+    order = np.asarray(jax.random.permutation(order_key, np.arange(number, dtype=np.int32)))
+    losses = []
+    for start in range(0, number - batch + 1, batch):
+        state, loss = trainer.learn(state, train, order[start : start + batch])
+        losses.append(loss)
+    found = evaluate(trainer, state.current, validation)
+    state = trainer.keep_best(state, np.asarray(found.loss, np.float32))
+    return state, {
+        "train/loss": float(np.mean(jax.device_get(losses))),
+        "validation/loss": found.loss,
+        "validation/accuracy": found.accuracy,
+    }
+
+
+def evaluate(trainer: Trainer, params: Params, records: Records) -> Quality:
+    """Says how well parameters tell the discards of records."""
+    number = len(records.action)
+    rows = np.full(-(-number // _BLOCK) * _BLOCK, -1, np.int32)
+    rows[:number] = np.arange(number)
+    sums = [trainer.count(params, records, block) for block in rows.reshape(-1, _BLOCK)]
+    loss, told = np.sum(np.array(jax.device_get(sums), np.float64), axis=0)
+    return Quality(float(loss) / number, float(told) / number)
 
 
 def first_params(network: QNetwork, config: Config) -> Params:
@@ -139,12 +157,6 @@ def is_over(state: TrainState, config: Config) -> bool:
     """Tells whether all epochs are done, or the loss in validation has long been no lower."""
     done = int(state.iteration)
     return done >= config.epochs or done - int(state.best_epoch) >= config.patience
-
-
-def scores_of(network: QNetwork, params: Params, view: View) -> tuple[Array, Array]:
-    """Returns the scores of the discards and which may be made: float32[B,T] and bool[B,T]."""
-    scores = jax.vmap(network.apply, (None, 0))(params, view)
-    return scores, jax.vmap(features.legal_discards)(view)
 
 
 def loss_of(scores: Array, held: Array, action: Array, kind: str) -> Array:
