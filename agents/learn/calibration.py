@@ -5,7 +5,6 @@ the shares of the search's value on the way. S = decisions of each game, G = gam
 transitions that one decision can close (`selfplay`), P = 4 seats.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax

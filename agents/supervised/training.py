@@ -73,7 +73,7 @@ def make(config: Config) -> Trainer:
             key=jax.random.fold_in(jax.random.key(config.seed), 1),
         )
 
-    def losses(params: Params, records: Records, rows: np.ndarray) -> tuple[Array, Array]:
+    def losses(params: Params, records: Records, rows: Array) -> tuple[Array, Array]:
         view, action, _ = jax.tree.map(lambda x: x[rows], records)
         scores = jax.vmap(network.apply, (None, 0))(params, view)
         held = jax.vmap(features.legal_discards)(view)
@@ -82,7 +82,7 @@ def make(config: Config) -> Trainer:
 
     def learn(state: TrainState, records: Records, rows: np.ndarray) -> tuple[TrainState, Array]:
         def mean_loss(params: Params) -> Array:
-            return jnp.mean(losses(params, records, rows)[0])
+            return jnp.mean(losses(params, records, jnp.asarray(rows))[0])
 
         loss, gradient = jax.value_and_grad(mean_loss)(state.current)
         change, optimiser_state = optimiser.update(gradient, state.optimiser, state.current)
@@ -91,7 +91,7 @@ def make(config: Config) -> Trainer:
 
     def count(params: Params, records: Records, rows: np.ndarray) -> tuple[Array, Array]:
         is_real = rows >= 0
-        loss, told = losses(params, records, jnp.maximum(rows, 0))
+        loss, told = losses(params, records, jnp.maximum(jnp.asarray(rows), 0))
         return jnp.sum(loss * is_real), jnp.sum(told & is_real, dtype=jnp.int32)
 
     def keep_best(state: TrainState, loss: np.ndarray) -> TrainState:
