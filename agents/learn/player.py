@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from agents import greedy
+from agents import greedy, options
 from agents.learn import features
 from agents.learn.config import SearchConfig
 from agents.learn.features import Hand, Table, Whole
@@ -26,7 +26,7 @@ from agents.learn.state_value import Rest
 from agents.policy import Policy
 from agents.search import expectimax
 from agents.search.tree import Settings, Solver
-from agents.search.value import AfterDraws, Position, ValueFunction
+from agents.search.value import NEVER, AfterDraws, Position, ValueFunction
 from mjx import actions, packed
 from mjx import state as st
 from mjx.observe import Observation, tiles_in_melds
@@ -159,8 +159,21 @@ def discard_values(solver: Solver, observation: Observation, legal: Array) -> Ar
     called = greedy.choose(observation, legal)[:, None]
     discards = legal & (_ACTIONS < actions.CONCEALED_KONG)[None]
     is_discard = called < actions.CONCEALED_KONG
-    searched = expectimax.action_values(solver, observation, discards & is_discard)
+    wanted = discards & is_discard
+    if solver.settings.depth > 0:
+        searched = expectimax.action_values(solver, observation, wanted)
+    else:  # the same, but a program without any tree
+        q = jax.vmap(functools.partial(_root_q, solver))(observation)
+        searched = jnp.where(wanted, jnp.pad(q, ((0, 0), (0, len(_ACTIONS) - q.shape[1]))), NEVER)
     return jnp.where(is_discard | (called != _ACTIONS[None]), searched, np.float32(0))
+
+
+def _root_q(solver: Solver, observation: Observation) -> Array:
+    """Returns Q of each discard of the hand as it is: float32[T]."""
+    own, value = options.own(observation), solver.value
+    position = Position(own.hand, own.chows, own.sets, own.num_melds, jnp.int32(0))
+    context = value.prepare(solver.params, observation)
+    return value.q_values(solver.params, context, jax.tree.map(lambda x: x[None], position))[0]
 
 
 def _search_of(search: SearchConfig) -> Callable[[Solver, Observation, Array], Array]:
