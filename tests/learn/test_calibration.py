@@ -1,11 +1,15 @@
 """Returns of discards against a plain walk through the hands, and their summary by arithmetic."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from agents.learn import calibration
 from agents.learn.calibration import Discards
+from agents.learn.config import Config, SelfPlayConfig
+from agents.learn.networks import QNetwork
+from agents.learn.selfplay import Decision
 
 SEATS = 4
 
@@ -69,3 +73,35 @@ def test_figures_by_arithmetic():
     assert found["count"] == [4, 4]
     flat = Discards(np.ones((3, 2, 1)), realised[:3], known[:3])
     assert calibration.figures(flat)["correlation"] is None
+
+
+@pytest.mark.slow
+def test_play_compares_what_is_predicted_with_the_points_of_the_hand():
+    """Under final points, a network that says the kind, and a player of the first legal action."""
+
+    def q_values(params, view):
+        return params * jnp.arange(34, dtype=jnp.float32)
+
+    def decide(params, observations, masks):
+        return Decision(jnp.argmax(masks, axis=-1).astype(jnp.int32), jnp.zeros(len(masks)))
+
+    network = QNetwork(
+        init=lambda key: (),
+        table=lambda params, table: table,
+        values=lambda params, table, hand: q_values(params, hand),
+    )
+    config = Config(selfplay=SelfPlayConfig(games=3, reward="final"))
+    steps = calibration.TAIL + 200
+    found = jax.jit(
+        lambda key: calibration.play(network, decide, jnp.float32(1), key, 3, steps, config)
+    )(jax.random.key(0))
+    predicted, realised, known = map(np.asarray, found)
+    assert known[:200].sum() > 200 and not known[200:].any()
+    kinds = predicted[known]
+    assert (kinds == np.round(kinds)).all() and 0 <= kinds.min() and kinds.max() <= 33
+    points = realised[known] * 1000
+    np.testing.assert_allclose(points, np.round(points / 100) * 100, atol=0.01)
+    # The last discards of a hand are one a seat; their points sum to zero where all four made one.
+    ends = known[:, :, 1:].all(axis=-1)
+    assert ends.any()
+    np.testing.assert_allclose(realised[:, :, 1:].sum(-1)[ends], 0, atol=1e-4)
