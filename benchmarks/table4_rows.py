@@ -46,8 +46,8 @@ class Size:
     base: supervised.Config
     pairs: int = 1500
     opponent: str = "expectimax_paper"
-    games: int = 256  # tables of the calibration
-    steps: int = 768  # decisions of each
+    games: int = 128  # tables of the calibration
+    steps: int = 512  # decisions of each
 
 
 _LINEAR = NetworkConfig(kind="linear")
@@ -62,7 +62,7 @@ SIZES = {
             "densenet": NetworkConfig(kind="densenet", layers=10, channels=8),
             "resnet": NetworkConfig(kind="resnet", layers=8, channels=8),
         },
-        epochs={"cnn": 6, "densenet": 4, "resnet": 6},
+        epochs={"cnn": 5, "densenet": 3, "resnet": 5},
         base=supervised.Config(hands=4000),
     ),
     "paper": Size(

@@ -1,20 +1,21 @@
 """Records of discards: an agent plays all four seats, and what it saw and threw is kept.
 
 The one module of supervised learning that touches the disk. N = discards, L = lanes (hands in
-play), S = decisions of each lane in one call.
+play).
 """
 
 import functools
 import os
 import pathlib
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from agents import lanes as side_by_side
+from agents.lanes import Batch
 from agents.learn import features, selfplay
 from agents.learn.features import View
 from agents.policy import Policy
@@ -27,7 +28,6 @@ from mjx.step import step
 Array = jax.Array
 
 MAX_LANES = 256
-_STEPS = 16
 _PARTS = 5  # of which three are learned from, one is for validation, one is the test
 
 
@@ -78,60 +78,66 @@ def collect(
     )
     hand = jnp.arange(num_lanes, dtype=jnp.int32)
     params = jax.tree.map(jnp.asarray, jax.device_get(player.params))  # of no device in particular
-    play = jax.jit(functools.partial(_play, player, rules))
+    see, go_on = (jax.jit(functools.partial(each, rules)) for each in (_see, _step))
     parts: list[Records] = []
     count = 0
     while int(hand.min()) < num_hands:
-        play_key = jax.random.fold_in(key, count)
-        (states, hand), (records, wanted) = play(params, play_key, states, hand)
-        wanted = np.asarray(wanted) & (np.asarray(records.hand) < num_hands)
-        parts.append(jax.tree.map(lambda x, kept=wanted: np.asarray(x)[kept], records))
+        act_key, deal_key = jax.random.split(jax.random.fold_in(key, count))
+        batch = see(states, act_key)
+        action = side_by_side.act_jit(params, batch, act=player.act)
+        states, hand, (records, is_discard) = go_on(states, hand, batch, action, deal_key)
+        records, is_discard = jax.device_get((records, is_discard))
+        kept = is_discard & (records.hand < num_hands)
+        parts.append(_rows(records, kept))
         count += 1
         if report is not None:
             report(min(int((hand // num_lanes).sum()), num_hands))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
 
 
-def _play(
-    player: Policy, rules: Rules, params: Any, key: Array, states: State, hand: Array
-) -> tuple[tuple[State, Array], tuple[Records, Array]]:
-    """Plays S decisions: tables and hand numbers [L]; records [S, L], which are discards."""
+def _see(rules: Rules, states: State, key: Array) -> Batch:
+    """Shows each lane's decision to who decides."""
+    num_lanes = states.current_player.shape[0]
+    seen = jax.vmap(lambda state: observe(state, state.current_player, rules))(states)
+    lane = jnp.arange(num_lanes, dtype=jnp.int32)
+    return Batch(lane, jnp.ones(num_lanes, bool), jax.random.split(key, num_lanes), seen)
+
+
+def _step(
+    rules: Rules, states: State, hand: Array, batch: Batch, action: Array, key: Array
+) -> tuple[State, Array, tuple[Records, Array]]:
+    """Carries decisions out, and deals anew where they end a hand.
+
+    Returns:
+      The tables and the numbers of their hands; each decision's record, [L, ...], and whether it
+      is a discard.
+    """
     num_lanes = hand.shape[0]
+    after = jax.vmap(lambda state, one: step(state, one, rules))(states, action)
+    fresh = jax.vmap(lambda one: selfplay.deal(one, rules))(jax.random.split(key, num_lanes))
+    ended = after.terminated
 
-    def decide(params: Any, rows: Any) -> Array:
-        keys, seen = rows
-        return player.act(params, keys, seen, seen.legal_action_mask)
+    def next_hand(new: Array, old: Array) -> Array:
+        return jnp.where(ended.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
 
-    def one_step(carry: tuple[State, Array], key: Array) -> tuple:
-        states, hand = carry
-        act_key, deal_key = jax.random.split(key)
-        seen = jax.vmap(lambda state: observe(state, state.current_player, rules))(states)
-        rows = (jax.random.split(act_key, num_lanes), seen)
-        action = side_by_side.spread(decide, side_by_side.ROWS_EACH)(params, rows)
-        after = jax.vmap(lambda state, one: step(state, one, rules))(states, action)
-        fresh = jax.vmap(lambda one: selfplay.deal(one, rules))(
-            jax.random.split(deal_key, num_lanes)
-        )
-        ended = after.terminated
+    views = jax.vmap(features.view_of)(batch.observation)
+    records = Records(views, action.astype(jnp.int8), hand)
+    is_discard = action < actions.CONCEALED_KONG
+    next_number = hand + ended * np.int32(num_lanes)
+    return jax.tree.map(next_hand, fresh, after), next_number, (records, is_discard)
 
-        def next_hand(new: Array, old: Array) -> Array:
-            return jnp.where(ended.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
 
-        records = Records(jax.vmap(features.view_of)(seen), action.astype(jnp.int8), hand)
-        carry = jax.tree.map(next_hand, fresh, after), hand + ended * np.int32(num_lanes)
-        return carry, (records, action < actions.CONCEALED_KONG)
-
-    return jax.lax.scan(one_step, (states, hand), jax.random.split(key, _STEPS))
+def _rows(records: Records, kept: np.ndarray) -> Records:
+    """Takes the rows kept, bool[N]."""
+    return jax.tree.map(lambda x: x[kept], records)
 
 
 def split(records: Records) -> Split:
     """Splits records 3 : 1 : 1 by the numbers of their hands, so that no hand is in two parts."""
     part = np.asarray(records.hand) % _PARTS
 
-    def take(kept: np.ndarray) -> Records:
-        return jax.tree.map(lambda x: x[kept], records)
-
-    return Split(take(part < 3), take(part == 3), take(part == 4))
+    train, validation, test = part < 3, part == 3, part == 4
+    return Split(_rows(records, train), _rows(records, validation), _rows(records, test))
 
 
 def save(path: str | os.PathLike[str], records: Records) -> None:
