@@ -144,7 +144,7 @@ def _table4(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if (picture := table4_text.draw(args.run, kept)) is not None:
         print(f"The calibration is drawn in {picture}.")
     if args.write:
-        tables.write(args.write, text, "table4", "Ways to learn: table 4 of the paper")
+        tables.write(args.write, text, "table4", "Figures of table 4")
     return 0
 
 

@@ -34,12 +34,12 @@ def text(kept: list[dict[str, Any]], arguments: Sequence[str]) -> str:
         f"commit {_commits(kept)}.{_about_records(kept)}{_about_learning(kept)} The network "
         "chooses the discards; calls, kongs and wins go by `greedy`'s rule in all rows. "
         "Differences are row less opponent for a seat, with 95 % intervals over the pairs; "
-        "deal-in rates are the row's and the opponent's. Learning times are wall-clock seconds, "
+        "rates are the row's and the opponent's. Learning times are wall-clock seconds, "
         "compiling included.",
         "",
-        "| row | network | parameters | learning, s | told, % | win rate, points of a hundred "
-        "| points a hand | deal-in rates, % |",
-        "|---" * 8 + "|",
+        "| row | network | parameters | learning, s | held-out accuracy, % | win rates, % "
+        "| deal-in rates, % | win rate, points of a hundred | points a hand |",
+        "|---" * 9 + "|",
         *(_line(row) for row in kept),
     ]
     calibrated = [row for row in kept if row["calibration"]]
@@ -66,8 +66,8 @@ def _about_records(kept: list[dict[str, Any]]) -> str:
     return (
         f" Supervised rows learned from {config['hands']:,} hands of `{config['agent']}`'s own "
         "play, since the paper's 3.6 million records of people are not public; split 3 : 1 : 1 by "
-        f"hands ({parts} discards), of which `told` is the share of the test's that the network "
-        "tells."
+        f"hands ({parts} discards). Held-out accuracy is the share of the test's discards that the "
+        "network tells."
     )
 
 
@@ -97,10 +97,13 @@ def _line(row: dict[str, Any]) -> str:
         *(100 * win[part] for part in ("mean", "low", "high"))
     )
     points_text = "{mean:+.1f} ({low:+.1f} to {high:+.1f})".format(**points)
-    deal_in = " and ".join(f"{100 * row[side]['deal_in_rate']:.1f}" for side in "ab")
+    wins, deal_ins = (
+        " and ".join(f"{100 * row[side][what]:.2f}" for side in "ab")
+        for what in ("win_rate", "deal_in_rate")
+    )
     return (
         f"| {ROWS[row['row']].title} | {_network(row['config'])} | {trained['parameters']:,} "
-        f"| {trained['seconds']:.0f} | {told} | {win_text} | {points_text} | {deal_in} |"
+        f"| {trained['seconds']:.0f} | {told} | {wins} | {deal_ins} | {win_text} | {points_text} |"
     )
 
 
