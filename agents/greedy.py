@@ -46,8 +46,7 @@ def make() -> Policy:
 
     def act(params, key, observation, legal_action_mask):
         del params, key
-        score, _ = _scores(observation, legal_action_mask)
-        return jnp.argmax(score, axis=-1).astype(jnp.int32)
+        return choose(observation, legal_action_mask)
 
     def explain(params, observation):
         del params
@@ -57,6 +56,12 @@ def make() -> Policy:
         return Explanation(value, value, accepting_after(observation, mask))
 
     return Policy("greedy", (), act, explain)
+
+
+def choose(observation: Observation, legal: Array) -> Array:
+    """Chooses among the legal actions, bool[B, A]: int32[B] ids."""
+    score, _ = _scores(observation, legal)
+    return jnp.argmax(score, axis=-1).astype(jnp.int32)
 
 
 def accepting_after(observation: Observation, legal: Array) -> Array:

@@ -69,6 +69,7 @@ AGENTS = {
     "linear_es": Agent("agents.linear.linear_es", "a linear score tuned by evolution, no tree"),
     "ddqn": Agent("agents.learn.ddqn", "a trained Q network alone; path=runs/NAME"),
     "expectimax_ddqn": Agent("agents.learn.expectimax_ddqn", "search with it; path=runs/NAME"),
+    "supervised": Agent("agents.supervised.player", "discards learned from records; path=..."),
 }
 
 

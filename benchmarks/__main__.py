@@ -37,6 +37,7 @@ def main() -> int:
         each.add_argument("--seconds", type=float, default=3.0, help="time a row is measured for")
         each.add_argument("--json", type=Path, help="where to write the rows")
     _add_tables(names.add_parser("tables", help="what width and depth of the search bring"))
+    _add_table4(names.add_parser("table4", help="how to learn: the rows of the paper's table 4"))
     args = parser.parse_args()
     for option in ("json", "write"):
         path = getattr(args, option, None)
@@ -44,6 +45,8 @@ def main() -> int:
             parser.error(f"--{option}: there is no folder {path.resolve().parent}")
     if args.name == "tables":
         return _tables(args, parser)
+    if args.name == "table4":
+        return _table4(args, parser)
     if min(getattr(args, "batches", [1])) < 1 or args.seconds <= 0:
         parser.error("--batches are 1 or more, --seconds more than 0")
     try:
@@ -91,6 +94,57 @@ def _tables(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     print(text)
     if args.write:
         tables.write(args.write, text)
+    return 0
+
+
+def _add_table4(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of table 4; `benchmarks.table4_rows` says what is not given."""
+    parser.add_argument("--run", type=Path, required=True, help="folder to keep it, and to go on")
+    parser.add_argument("--rows", nargs="+", help="rows by name; all without it")
+    parser.add_argument("--seed", type=int, default=0, help="of learning, records and walls")
+    parser.add_argument("--agent", help="whose play supervised rows learn from")
+    parser.add_argument("--hands", type=int, help="of these records")
+    parser.add_argument("--pairs", type=int, help="walls of each match")
+    parser.add_argument("--opponent", help="the agent that all rows play against")
+    sizes = parser.add_mutually_exclusive_group()
+    for size, about in (("paper", "the paper's sizes"), ("smoke", "everything once")):
+        sizes.add_argument(f"--{size}", dest="size", action="store_const", const=size, help=about)
+    parser.add_argument("--write", type=Path, help="Markdown file to put the table into")
+
+
+def _table4(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Learns and plays the rows of table 4, prints them and writes them down."""
+    import dataclasses
+
+    from agents import arena, policy
+    from benchmarks import table4, table4_rows, table4_text, tables
+    from eval import use_all_cores
+
+    use_all_cores()
+    size = table4_rows.SIZES[args.size or "cpu"]
+    given = {"agent": args.agent, "hands": args.hands}
+    given = {name: value for name, value in given.items() if value is not None}
+    try:
+        size = dataclasses.replace(
+            size,
+            base=dataclasses.replace(size.base, **given),
+            pairs=args.pairs or size.pairs,
+            opponent=args.opponent or size.opponent,
+        )
+        arena.check(size.pairs, args.seed, None)
+        policy.load(size.base.agent)
+        kept = table4.play(args.run, size, args.rows or tuple(table4_rows.ROWS), args.seed)
+    except ValueError as error:
+        parser.error(str(error))
+    except table4.StoppedError:
+        print("Stopped; start again to go on.")
+        return 130
+    text = table4_text.text(kept, sys.argv[2:])
+    print(text)
+    if (picture := table4_text.draw(args.run, kept)) is not None:
+        print(f"The calibration is drawn in {picture}.")
+    if args.write:
+        tables.write(args.write, text, "table4", "Figures of table 4")
     return 0
 
 

@@ -23,9 +23,6 @@ from mjx import record
 
 Cell = dict[str, Any]  # a result of `results.figures`, and what it was played with
 
-_BEGIN, _END = "<!-- tables: begin -->", "<!-- tables: end -->"
-_SECTION = re.compile(re.escape(_BEGIN) + ".*?" + re.escape(_END) + "\n", re.DOTALL)
-
 
 def play(
     alphas: list[float], depths: list[int], b: str, pairs: int, seed: int, kept: Path | None
@@ -88,7 +85,7 @@ def text(cells: list[Cell]) -> str:
     lines = [
         f"`python -m benchmarks tables {shlex.join(map(str, options))}`: "
         f"`expectimax:depth=D,alpha=A` against `{of['b']}`, "
-        f"{of['pairs']} pairs of hands each, commit {_short(of['commit'])}."
+        f"{of['pairs']} pairs of hands each, commit {short(of['commit'])}."
     ]
     for title, form in (
         ("Seconds of processor time a decision, in the batches of a match", _seconds),
@@ -99,18 +96,22 @@ def text(cells: list[Cell]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(path: Path, tables: str) -> None:
-    """Puts the tables into a file, in place of those there or at its end."""
+def write(
+    path: Path, tables: str, name: str = "tables", title: str = "Width and depth of the search"
+) -> None:
+    """Puts tables into a file, in place of those there of the same name or at its end."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    there = re.compile(re.escape(begin) + ".*?" + re.escape(end) + "\n", re.DOTALL)
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    section = f"{_BEGIN}\n{tables}{_END}\n"
-    if _SECTION.search(before):
-        after = _SECTION.sub(lambda _: section, before, count=1)
+    section = f"{begin}\n{tables}{end}\n"
+    if there.search(before):
+        after = there.sub(lambda _: section, before, count=1)
     else:
-        after = f"{before.rstrip()}\n\n## Width and depth of the search\n\n{section}".lstrip()
+        after = f"{before.rstrip()}\n\n## {title}\n\n{section}".lstrip()
     record.write_file(path, after.splitlines())
 
 
-def _short(described: str | None) -> str:
+def short(described: str | None) -> str:
     """Shortens the name of a commit, but not that files differ from it."""
     name, dash, dirty = (described or "unknown").partition("-")
     return name[:10] + dash + dirty

@@ -25,19 +25,34 @@ class ConfigError(ValueError):
     """A setting that does not exist, has the wrong type, or cannot be."""
 
 
+Kind = Literal["small", "two_part", "linear", "fc", "cnn", "densenet", "resnet", "preresnet"]
+# What of the layers stands before and after the blocks, and how many make one block of each size.
+_LAYERS = {"densenet": (4, 6), "resnet": (2, 6), "preresnet": (2, 9)}
+
+
 @dataclass(frozen=True)
 class NetworkConfig:
     """The Q network."""
 
-    kind: Literal["small", "two_part", "resnet"] = "small"
-    width: int = 32  # of the hidden layers; the ResNet's are fixed
-    context: int = 32  # values that sum up the table for every tile, not in the ResNet
+    kind: Kind = "small"  # all but `small` and `two_part` read the paper's input
+    width: int = 32  # of the hidden layers, where they are fully connected
+    context: int = 32  # values that sum up the table for every tile, in `small` and `two_part`
+    layers: int = 20  # in all; of `fc` the hidden ones, of `cnn` the convolutions
+    channels: int = 16  # of the first convolution; of `densenet` its growth
     dtype: Literal["float32", "bfloat16"] = "float32"  # of products; parameters stay float32
 
     def __post_init__(self) -> None:
         """Refuses impossible sizes."""
         _within("network.width", self.width, 1, 4096)
         _within("network.context", self.context, 1, 4096)
+        _within("network.layers", self.layers, 1, 2048)
+        _within("network.channels", self.channels, 1, 1024)
+        rest, period = _LAYERS.get(self.kind, (0, 1))
+        if self.layers <= rest or self.layers % period != rest:
+            raise ValueError(
+                f"network.layers: of {self.kind} {rest} more than a multiple of {period}, "
+                f"not {self.layers}."
+            )
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,7 @@ class SearchConfig:
     depth: int = 1  # layers of one discard and one draw in the own turn; 0 is the network alone
     claim_depth: int = 0  # layers for claims and passes: a pass is 34 trees
     alpha: float = 0.2  # the share of the tiles in hand that are tried as discards
+    calls: Literal["searched", "greedy"] = "searched"  # who chooses all that is no discard
 
     def __post_init__(self) -> None:
         """Refuses searches that cannot be."""

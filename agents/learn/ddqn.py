@@ -1,7 +1,6 @@
 """The trained Q network as a player, without any search."""
 
 from agents.learn import player, trained
-from agents.learn.config import SearchConfig
 from agents.policy import Policy
 from mjx.rules import DEFAULT, Rules
 
@@ -16,5 +15,5 @@ def make(path: str = "runs/cpu", rules: Rules = DEFAULT) -> Policy:
     Raises:
       CheckpointError: no run of ours lies there, or none that has a checkpoint.
     """
-    network, params, _ = trained.read(path)
-    return player.policy("ddqn", network, params, SearchConfig(depth=0, claim_depth=0), rules)
+    network, params, as_trained = trained.read(path)
+    return player.policy("ddqn", network, params, player.alone(as_trained), rules)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from agents import arena, policy, results
 from agents.learn import loop, networks, player
-from agents.learn.config import Config, SearchConfig
+from agents.learn.config import Config
 from agents.policy import Policy
 
 Params = Any
@@ -27,7 +27,7 @@ class Players:
     def __init__(self, config: Config) -> None:
         """Makes the players of a run; their parameters are given match by match."""
         network = networks.make(config.network)
-        alone = SearchConfig(depth=0, claim_depth=0)
+        alone = player.alone(config.search)
         self._config = config
         self._untrained = loop.first_params(network, config)
         self._alone = player.policy("ddqn", network, (), alone)

@@ -1,7 +1,8 @@
 """The trained Q network in the search: it orders and prunes the discards, and values the leaves."""
 
+import dataclasses
+
 from agents.learn import player, trained
-from agents.learn.config import SearchConfig
 from agents.policy import Policy
 from mjx.rules import DEFAULT, Rules
 
@@ -29,7 +30,8 @@ def make(
       ValueError: a search that cannot be.
     """
     network, params, as_trained = trained.read(path)
-    search = SearchConfig(
+    search = dataclasses.replace(
+        as_trained,
         depth=as_trained.depth if depth == _AS_TRAINED else depth,
         claim_depth=as_trained.claim_depth if claim_depth == _AS_TRAINED else claim_depth,
         alpha=as_trained.alpha if alpha == _AS_TRAINED else alpha,

@@ -1,4 +1,6 @@
-"""The Q networks, behind plain functions of parameters; only here and in `state_value` is Flax.
+"""The Q networks, behind plain functions of parameters.
+
+Flax is only here and in the two files of layers, `state_value` and `plane_networks`.
 
 T = 34 kinds, N = rests, D = pairs of draws. `table` holds what does not depend on the own hand and
 is computed once a decision; `values` is computed for every position of a search, or only where it
@@ -13,15 +15,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from agents.learn import features, state_value
+from agents.learn import features, plane_networks, state_value
 from agents.learn.config import NetworkConfig
 from agents.learn.features import Hand, Table, View, Whole
 from agents.learn.state_value import Rest, Shared, StateValue
 
 Array = jax.Array
 Params = Any
-
-_GROUP = 8  # channels that the ResNet normalises together
 
 
 class Leaves(NamedTuple):
@@ -61,7 +61,7 @@ def make(config: NetworkConfig) -> QNetwork:
         module = TwoPart(config.width, config.context, dtype)
         leaves = Leaves(*(_method(module, name) for name in Leaves._fields))
     else:
-        module, block = ResNet(dtype), 64
+        module, block = plane_networks.make(config, dtype), 64
 
     def init(key: Array) -> Params:
         return module.init(key, features.blank_view())
@@ -79,16 +79,22 @@ def _method(module: nn.Module, name: str) -> Callable:
 
 
 def leaf_flops(config: NetworkConfig) -> int:
-    """Counts the multiplications and additions of products and convolutions for one leaf."""
-    width = config.width
+    """Counts the multiplications and additions of products and convolutions for one leaf.
+
+    Raises:
+      ValueError: nobody has counted them for this kind of network.
+    """
+    width, first = config.width, config.channels
     if config.kind == "two_part":
         return state_value.head_flops(width)
     if config.kind == "small":
         return 2 * features.NUM_KINDS * width * (20 + width + 1) + 2 * 9 * width
-    flops = 2 * 9 * features.PLANE**2 * 16 + 2 * 64 * features.NUM_KINDS
-    before = 16
-    for channels, side in ((16, 19), (32, 10), (64, 5)):
-        flops += 2 * side**2 * channels * 9 * (before + 5 * channels)
+    if config.kind != "resnet":
+        raise ValueError(f"The operations of a leaf are not counted for {config.kind!r}.")
+    flops = 2 * 9 * features.PLANE**2 * first + 2 * 4 * first * features.NUM_KINDS
+    before, convolutions = first, 2 * ((config.layers - 2) // 6)
+    for channels, side in ((first, 19), (2 * first, 10), (4 * first, 5)):
+        flops += 2 * side**2 * channels * 9 * (before + (convolutions - 1) * channels)
         flops += 2 * side**2 * channels * before * (before != channels)
         before = channels
     return flops
@@ -172,87 +178,3 @@ class TwoPart(nn.Module):
     def after_two_draws(self, shared: tuple[Shared, Array], rests: Rest, whole: Whole) -> Array:
         """Returns V after two draws: float32[D, N]."""
         return self.state.after_two_draws(shared[0], rests, whole)
-
-
-class ResNet(nn.Module):
-    """The paper's 20-layer ResNet on a 19 x 19 plane: 16, 32, 64 channels, 3 blocks of 2 each.
-
-    The paper does not say how it normalises; groups of eight channels, which need no running
-    averages, so that a value never depends on the batch it is computed in.
-    """
-
-    dtype: jnp.dtype = jnp.dtype("float32")
-
-    def setup(self) -> None:
-        """Declares the layers."""
-        self.stem = nn.Conv(16, (3, 3), use_bias=False, dtype=self.dtype)
-        self.stem_norm = GroupNorm()
-        self.blocks = [
-            Block(width, 2 if width > 16 and i == 0 else 1, self.dtype)
-            for width in (16, 32, 64)
-            for i in range(3)
-        ]
-        self.out = nn.Dense(features.NUM_KINDS, dtype=self.dtype)
-
-    def __call__(self, view: View) -> Array:
-        """Returns Q of each discard: float32[T]."""
-        return self.values(view.table, view.hand)
-
-    def table(self, table: Table) -> Table:
-        """Returns the table as it is: every value of this network depends on the hand."""
-        return table
-
-    def values(self, shared: Table, hand: Hand) -> Array:
-        """Runs the whole network: float32[T]."""
-        x = features.paper_input(View(shared, hand)).reshape(features.PLANE, features.PLANE, 1)
-        x = nn.relu(self.stem_norm(self.stem(x)))
-        for block in self.blocks:
-            x = block(x)
-        return self.out(jnp.mean(x, axis=(0, 1))).astype(jnp.float32)
-
-
-class Block(nn.Module):
-    """Two 3 x 3 convolutions and a way around them."""
-
-    width: int
-    stride: int
-    dtype: jnp.dtype
-
-    @nn.compact
-    def __call__(self, x: Array) -> Array:
-        """Returns `dtype`[rows, columns, width]."""
-        steps = (self.stride, self.stride)
-        y = nn.Conv(self.width, (3, 3), steps, use_bias=False, dtype=self.dtype)(x)
-        y = nn.relu(GroupNorm()(y))
-        y = nn.Conv(self.width, (3, 3), use_bias=False, dtype=self.dtype)(y)
-        y = GroupNorm()(y)
-        if x.shape != y.shape:
-            x = nn.Conv(self.width, (1, 1), steps, use_bias=False, dtype=self.dtype)(x)
-        return nn.relu(x + y)
-
-
-class GroupNorm(nn.Module):
-    """Normalises groups of eight channels of each row of the plane on its own.
-
-    Rows apart, so that what differs in some rows stays there but for the convolutions' reach.
-    Sums by channel come first and groups after: channels lie side by side and fill vectors, on
-    the CPU several times as fast as Flax's module, whose parameters these are.
-    """
-
-    @nn.compact
-    def __call__(self, x: Array) -> Array:
-        """Returns x [rows, columns, channels] normalised, in its dtype."""
-        rows, columns, channels = x.shape
-        scale = self.param("scale", nn.initializers.ones_init(), (channels,))
-        bias = self.param("bias", nn.initializers.zeros_init(), (channels,))
-        wide = x.astype(jnp.float32)
-
-        def mean(values: Array) -> Array:
-            by_group = jnp.sum(values, axis=1).reshape(rows, -1, _GROUP)
-            return jnp.repeat(jnp.sum(by_group, axis=2) / np.float32(_GROUP * columns), _GROUP, 1)
-
-        middle = mean(wide)
-        spread = jnp.maximum(mean(jnp.square(wide)) - jnp.square(middle), 0)
-        factor = scale[None] * jax.lax.rsqrt(spread + np.float32(1e-6))
-        shift = bias[None] - middle * factor
-        return (wide * factor[:, None] + shift[:, None]).astype(x.dtype)

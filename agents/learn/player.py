@@ -3,15 +3,20 @@
 `ddqn` is the equation with no layer, V_0 = Q: a claim is worth the best discard after it, a pass
 or a kong the mean of the best Q over the draws that follow. `expectimax_ddqn` searches the own
 turn `depth` layers deep, and claims against passes `claim_depth` layers; a pass is 34 trees, so a
-layer there costs 34 times what it costs in the own turn. B = decisions, N = positions, T = 34.
+layer there costs 34 times what it costs in the own turn. Where the calls are `greedy`'s, the
+network and the search choose discards alone. B = decisions, N = positions, T = 34.
 """
 
+import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from agents import greedy, options
 from agents.learn import features
 from agents.learn.config import SearchConfig
 from agents.learn.features import Hand, Table, Whole
@@ -21,8 +26,8 @@ from agents.learn.state_value import Rest
 from agents.policy import Policy
 from agents.search import expectimax
 from agents.search.tree import Settings, Solver
-from agents.search.value import AfterDraws, Position, ValueFunction
-from mjx import packed
+from agents.search.value import NEVER, AfterDraws, Position, ValueFunction
+from mjx import actions, packed
 from mjx import state as st
 from mjx.observe import Observation, tiles_in_melds
 from mjx.rules import DEFAULT, Rules
@@ -137,12 +142,51 @@ def _hand(context: Context, position: Position) -> Hand:
     return features.hand_of(context.table, held=context.held, **vars(rest))
 
 
+_ACTIONS = np.arange(actions.NUM_ACTIONS)
+
+
+def discard_values(solver: Solver, observation: Observation, legal: Array) -> Array:
+    """Values discards by search where `greedy` would discard, else its choice alone, at 0.
+
+    Args:
+      solver: settings, value function and parameters.
+      observation: leading axis B.
+      legal: bool[B, A].
+
+    Returns:
+      float32[B, A], `NEVER` for what is not legal, not chosen or beyond the width.
+    """
+    called = greedy.choose(observation, legal)[:, None]
+    discards = legal & (_ACTIONS < actions.CONCEALED_KONG)[None]
+    is_discard = called < actions.CONCEALED_KONG
+    wanted = discards & is_discard
+    if solver.settings.depth > 0:
+        searched = expectimax.action_values(solver, observation, wanted)
+    else:  # the same, but a program without any tree
+        q = jax.vmap(functools.partial(_root_q, solver))(observation)
+        searched = jnp.where(wanted, jnp.pad(q, ((0, 0), (0, len(_ACTIONS) - q.shape[1]))), NEVER)
+    return jnp.where(is_discard | (called != _ACTIONS[None]), searched, np.float32(0))
+
+
+def _root_q(solver: Solver, observation: Observation) -> Array:
+    """Returns Q of each discard of the hand as it is: float32[T]."""
+    own, value = options.own(observation), solver.value
+    position = Position(own.hand, own.chows, own.sets, own.num_melds, jnp.int32(0))
+    context = value.prepare(solver.params, observation)
+    return value.q_values(solver.params, context, jax.tree.map(lambda x: x[None], position))[0]
+
+
+def _search_of(search: SearchConfig) -> Callable[[Solver, Observation, Array], Array]:
+    """Returns what values the actions."""
+    return discard_values if search.calls == "greedy" else expectimax.action_values
+
+
 def decide_with(network: QNetwork, search: SearchConfig) -> Decide:
     """Makes the player of self-play; its value of a decision is that of its best action."""
-    value, settings = value_function(network), settings_of(search)
+    value, settings, find = value_function(network), settings_of(search), _search_of(search)
 
     def decide(params: Params, observation: Observation, legal: Array) -> Decision:
-        values = expectimax.action_values(Solver(settings, value, None, params), observation, legal)
+        values = find(Solver(settings, value, None, params), observation, legal)
         return Decision(jnp.argmax(values, axis=-1).astype(jnp.int32), jnp.max(values, axis=-1))
 
     return decide
@@ -152,7 +196,10 @@ def policy(
     name: str, network: QNetwork, params: Params, search: SearchConfig, rules: Rules = DEFAULT
 ) -> Policy:
     """Makes a player of a network and a search, which may have no layer at all."""
-    return expectimax.policy(name, value_function(network), params, settings_of(search, rules))
+    settings = settings_of(search, rules)
+    return expectimax.policy(
+        name, value_function(network), params, settings, search=_search_of(search)
+    )
 
 
 def settings_of(search: SearchConfig, rules: Rules = DEFAULT) -> Settings:
@@ -160,3 +207,8 @@ def settings_of(search: SearchConfig, rules: Rules = DEFAULT) -> Settings:
     return Settings(
         depth=search.depth, claim_depth=search.claim_depth, alpha=search.alpha, rules=rules
     )
+
+
+def alone(search: SearchConfig) -> SearchConfig:
+    """Returns the search of no layer with the same calls: the network alone."""
+    return dataclasses.replace(search, depth=0, claim_depth=0)

@@ -1,0 +1,1 @@
+"""Supervised learning of discards from an agent's own play."""
