@@ -37,6 +37,8 @@ NEVER = np.float32(-np.inf)  # the score of what is not played
 _SLOTS = 4  # hands of a decision that discard: the own, or one a claim; and that are at rest
 _TO_DISCARD, _AT_REST = 256, 32  # such hands looked at together
 _LEFT = 256  # and hands that discards leave
+_EARLY = 15  # discards, before which nobody is taken to be ready who has more tiles than
+_FEW = 10
 _READ = 64  # decisions whose opponents are read together
 _CLAIMS = np.array(options.CLAIMS, np.int32)
 _KONGS = slice(actions.CONCEALED_KONG, actions.CHOW_LOW)
@@ -133,53 +135,72 @@ class _Decision(NamedTuple):
     at_rest: Array  # bool[D]   likewise: before and after an open kong, or after kongs
 
 
+class Read(NamedTuple):
+    """What is read of the opponents' hands; zero where not looked at. Leading axis B, O = 3."""
+
+    price: Array  # float32[T]    hundreds of points that a discard is expected to cost at once
+    num_ready: Array  # float32[]     opponents that wait for their last tile
+    wins: Array  # float32[O,T]  chance that the opponent wins on the kind
+    tai: Array  # float32[O,T]  of such a win, times its chance
+    ready: Array  # float32[O]    chance that it waits for its last tile
+
+
+class Look(NamedTuple):
+    """What was looked at to score the actions. Leading axis B."""
+
+    scores: Array  # float32[A]    of the actions among which a score decides; `NEVER` for others
+    table: Table
+    first: "_Discarding"  # of the own turn
+    tiles: Array  # float32[K,T]  `features.TILE`
+    read: Read | None  # None where the weights do without
+
+
 def scores(params: Params, observation: Observation, legal: Array, rules: Rules = DEFAULT) -> Array:
-    """Scores the actions.
+    """Scores the actions: `look(...).scores`."""
+    return look(params, observation, legal, rules).scores
+
+
+def look(params: Params, observation: Observation, legal: Array, rules: Rules = DEFAULT) -> Look:
+    """Looks at decisions.
 
     Args:
       params: weights of each decision, leading axis B, and the network of all.
       observation: leading axis B.
       legal: bool[B, A].
       rules: the table's rules.
-
-    Returns:
-      float32[B, A]: of the actions among which a score decides; `NEVER` for all others.
     """
     given = params.weights
     decision = stage(jax.vmap(_take_apart), observation, legal)
     discarding = _look_at_discards(given, decision)
     resting = _look_at_rest(given, decision)
-    tile = stage(_tile_scores, given.tile, decision.table.late, observation)
-    pays = jax.vmap(features.tai)(observation)
-    found = None
-    if given.danger is not None:
-        found = _read(params.network, observation, decision, rules)
-    score = jax.vmap(_score)
-    return stage(score, given, decision, discarding, resting, tile, pays, found)
-
-
-class _Found(NamedTuple):
-    """What is read of the opponents' hands; zero where not looked at. Leading axis B."""
-
-    price: Array  # float32[T]  hundreds of points that a discard is expected to cost at once
-    ready: Array  # float32[]    opponents that wait for their last tile
-
-
-def _read(params: Any, observation: Observation, decision: _Decision, rules: Rules) -> _Found:
-    """Reads the hands where there is a discard to choose."""
-    is_wanted = decision.to_discard[:, 0] & (decision.pending < 0)
-
-    def block(seen: Observation) -> _Found:
-        reading = network.read(params, seen)
-        cost, _ = jax.vmap(lambda r, o: prices.deal_in(r, o, rules))(reading, seen)
-        return _Found(cost / 100, jnp.sum(reading.ready, axis=-1))
-
-    return map_where(block, is_wanted, observation, _READ)
-
-
-def _tile_scores(given: Array, late: Array, observation: Observation) -> Array:
-    """Scores the tiles that may be thrown: float32[B, T], of weights float32[B, K, 2]."""
     facts = stage(jax.vmap(features.tile), observation)
+    tile = stage(_tile_scores, given.tile, decision.table.late, facts)
+    pays = jax.vmap(features.tai)(observation)
+    read = None
+    if given.danger is not None:
+        read = _read(params.network, observation, decision, rules)
+    score = jax.vmap(_score)
+    found = stage(score, given, decision, discarding, resting, tile, pays, read)
+    first = jax.tree.map(lambda x: x[:, 0], discarding)
+    return Look(found, decision.table, first, facts, read)
+
+
+def _read(params: Any, observation: Observation, decision: _Decision, rules: Rules) -> Read:
+    """Reads the hands where there is a discard to choose, and somebody may be ready already."""
+    is_late = observation.history_kind[:, _EARLY] >= 0
+    is_open = jnp.any(observation.num_concealed[:, 1:] <= _FEW, axis=1)
+    is_turn = decision.to_discard[:, 0] & (decision.pending < 0)
+
+    def block(seen: Observation) -> Read:
+        wins, tai, ready = reading = network.read(params, seen)
+        cost, _ = jax.vmap(lambda one, view: prices.deal_in(one, view, rules))(reading, seen)
+        return Read(cost / 100, jnp.sum(ready, axis=-1), wins, wins * tai, ready)
+
+    return map_where(block, is_turn & (is_late | is_open), observation, _READ)
+
+
+def _tile_scores(given: Array, late: Array, facts: Array) -> Array:
+    """Scores the tiles that may be thrown: float32[B, T], of weights float32[B, K, 2]."""
     weighed = given[..., 0] + given[..., 1] * late[:, None]
     return jnp.sum(facts * weighed[..., None], axis=1)
 
@@ -332,14 +353,14 @@ def _score(
     resting: _Resting,
     tile: Array,
     pays: Array,
-    found: _Found | None,
+    read: Read | None,
 ) -> Array:
     """Scores the actions of one decision: float32[A]."""
     first = jax.tree.map(lambda x: x[0], discarding)
     now = decision.now
     is_open, thrown = first.is_best, first.score + tile
-    if found is not None:
-        is_open, thrown = _with_danger(given, decision.table, first, tile, found)
+    if read is not None:
+        is_open, thrown = _with_danger(given, decision.table, first, tile, read)
     discard_level = jnp.where(is_open, -_LEVELS * first.lacks, -_WIN_LEVEL)
     best = jnp.where(discarding.is_best, discarding.score, NEVER)
     claim_score = jnp.where(decision.to_discard, jnp.max(best, axis=-1), 0)
@@ -373,7 +394,7 @@ def _score(
 
 
 def _with_danger(
-    given: Weights, table: Table, first: _Discarding, tile: Array, found: _Found
+    given: Weights, table: Table, first: _Discarding, tile: Array, read: Read
 ) -> tuple[Array, Array]:
     """Weighs danger and giving up a tile: the discards to choose from bool[T], scores float32[T].
 
@@ -382,13 +403,13 @@ def _with_danger(
     """
     assert given.danger is not None and given.fold is not None, "weights that do without reading"
     *steps, late, _ = features.context(first.lacks, table.late, table.open_melds)
-    facts = [*steps, late, found.ready]
+    facts = [*steps, late, read.num_ready]
     best = jnp.argmax(jnp.where(first.is_best, first.score, NEVER))
     for_danger = sum(given.danger[n] * fact for n, fact in enumerate(facts))
     facts.append(first.accepting[best] / 10)
     for_fold = sum(given.fold[n] * fact for n, fact in enumerate(facts))
     score = jnp.where(first.is_best, first.score, first.score[best] - for_fold)
-    return first.is_best | first.is_next, score + tile - for_danger * found.price
+    return first.is_best | first.is_next, score + tile - for_danger * read.price
 
 
 def _call(claim: Array, decision: _Decision, growth: Array, pays: Array) -> Array:

@@ -82,7 +82,8 @@ class Near(nn.Module):
             suits, by_place, (1,), [(_REACH, _REACH)], dimension_numbers=("NWC", "WIO", "NWC")
         ).reshape(len(rows), tiles.EAST, self.width)
         honours = rows[:, tiles.EAST :] @ by_place[_REACH]
-        return jnp.concatenate([suits, honours], axis=1) + bias
+        joined = jnp.concatenate([suits, honours], axis=1)
+        return joined + jnp.broadcast_to(bias, joined.shape)
 
 
 def init(key: Array, width: int = 48) -> Params:
