@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agents import policy
-from agents.actor.selfplay import GROUPS
 from agents.learn.checks import check_name, check_within
+
+GROUPS = 8  # of hands, which devices share out among themselves
+CHOICES = 0.5  # of all decisions are learned from; some 0.58 could be
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,3 @@ class Config:
                 f"selfplay.lanes x selfplay.steps x {CHOICES:g} is at least learning.batch "
                 f"({self.learning.batch}), not {most:g}: an iteration is one batch or more."
             )
-
-
-CHOICES = 0.5  # decisions that are learned from, of all; there are some 0.58 that could be

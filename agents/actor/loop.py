@@ -18,9 +18,9 @@ from flax import struct
 from jax.sharding import Mesh, PartitionSpec
 
 from agents.actor import features, learning, network, selfplay
-from agents.actor.config import CHOICES, Config
+from agents.actor.config import CHOICES, GROUPS, Config
 from agents.actor.learning import Told
-from agents.actor.selfplay import GROUPS, Samples, Tally
+from agents.actor.selfplay import Samples, Tally
 from agents.linear import linear_es
 from mjx.state import State
 

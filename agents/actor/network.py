@@ -35,8 +35,8 @@ class Actor(nn.Module):
         x = nn.Dense(self.width)(tiles) + nn.Dense(self.width)(trunk)[..., None, :]
         x = nn.relu(x + jnp.broadcast_to(of_kind, x.shape))
         x = nn.relu(nn.Dense(self.width)(x) + nn.Dense(self.width)(trunk)[..., None, :])
-        zeros = nn.initializers.zeros
-        return nn.Dense(1, kernel_init=zeros, bias_init=zeros)(x)[..., 0]
+        # A bias would change no choice.
+        return nn.Dense(1, use_bias=False, kernel_init=nn.initializers.zeros)(x)[..., 0]
 
 
 class Critic(nn.Module):

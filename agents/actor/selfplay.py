@@ -26,7 +26,6 @@ from mjx.step import advance, init
 
 Array = jax.Array
 
-GROUPS = 8
 _SHARE = 16  # one of so many hands of a group may be dealt anew after a decision
 
 
