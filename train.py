@@ -3,6 +3,7 @@
     python train.py                                    # configs/cpu.yaml
     python train.py --config configs/smoke.yaml        # everything once
     python train.py --seed 1 --learning.batch 512      # any setting
+    python train.py --config configs/strong.yaml       # the shipped player's method
     python train.py --config configs/doudizhu.yaml     # the second game
 
 Everything goes to runs/NAME. Stopped at any moment and started again with the same settings, it
@@ -31,10 +32,14 @@ RUNS = pathlib.Path("runs")
 def main(arguments: list[str] | None = None) -> int:
     """Runs, or goes on with, a training run; returns the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if settings.game_of(arguments) == "doudizhu":
+    if settings.named(arguments, "game") == "doudizhu":
         from agents.doudizhu.learn import command
 
         return command.main(arguments, RUNS)
+    if settings.named(arguments, "method") == "actor":
+        from agents.actor import command as actor
+
+        return actor.main(arguments, RUNS)
     try:
         config = settings.parse(arguments, DEFAULT)
         run = Run(RUNS / config.name, config)

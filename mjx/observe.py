@@ -156,7 +156,7 @@ def _flowers_by_seat(exposed: Array) -> Array:
 
 def _count_discards(kinds: Array, seats: Array, lies: Array) -> Array:
     """Counts the discards that lie on the table, int8[P, T], from the history's int32[H]."""
-    place = jnp.where(lies, NUM_KINDS * seats + kinds, -1)
-    places = np.arange(NUM_SEATS * NUM_KINDS, dtype=np.int32)
-    counts = jnp.sum(place[:, None] == places[None, :], axis=0, dtype=jnp.int8)
+    size = NUM_SEATS * NUM_KINDS
+    place = jnp.where(lies, NUM_KINDS * seats + kinds, size)
+    counts = jnp.zeros(size, jnp.int8).at[place].add(jnp.int8(1), mode="drop")
     return counts.reshape(NUM_SEATS, NUM_KINDS)

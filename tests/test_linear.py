@@ -13,6 +13,7 @@ import pytest
 from agents import arena, policy, results
 from agents.linear import __main__ as command
 from agents.linear import evolution, features, linear_es, matches, weights
+from agents.reading import network, prices
 from mjx import packed
 from mjx.rules import DEFAULT
 from tests import decisions, scenes_of_play
@@ -39,15 +40,17 @@ def _scores():
     @functools.partial(jax.jit, compiler_options=_QUICKLY)
     def run(given, seen):
         each = jax.tree.map(lambda x: jnp.broadcast_to(x, (_ROWS, *x.shape)), given)
-        return linear_es.scores(each, seen, seen.legal_action_mask)
+        params = linear_es.Params(each, linear_es.network_for(given, DEFAULT))
+        return linear_es.scores(params, seen, seen.legal_action_mask)
 
     return lambda given, seen: np.asarray(run(jax.tree.map(jnp.asarray, given), seen))
 
 
-def _random(seed):
+def _random(seed, reads=False):
     """Weights of many sizes and signs."""
     rng = np.random.default_rng(seed)
-    start, spread = weights.flat(weights.handmade()), weights.flat(weights.SPREAD)
+    start = weights.reading(weights.handmade()) if reads else weights.handmade()
+    start, spread = weights.flat(start), weights.flat(weights.spread(reads))
     return weights.parted((start + 2 * spread * rng.normal(size=len(start))).astype(np.float32))
 
 
@@ -90,7 +93,7 @@ def test_greedy_weights_are_greedy():
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_scores_are_those_of_the_plain_player(seed):
     seen, given = _seen(), _random(seed)
-    found, numbers = _scores()(given, seen), [part.tolist() for part in given]
+    found, numbers = _scores()(given, seen), [part.tolist() for part in given if part is not None]
     levels = set()
     for row in range(_ROWS):
         expected = plain.play(_view(seen, row), numbers)
@@ -100,6 +103,43 @@ def test_scores_are_those_of_the_plain_player(seed):
             np.testing.assert_allclose(values, list(expected.values()), rtol=1e-4, atol=1e-3)
         levels |= {min(action // 34, 3) for action in expected}
     assert levels == {0, 1, 2, 3}
+
+
+def test_reading_scores_are_those_of_the_plain_player():
+    """What is read comes from the network, which has its own tests; all else is the plain one's."""
+    seen, given = _seen(), _random(7, reads=True)
+    given = given._replace(fold=given.fold / 8)  # so that hands are given up
+    found, numbers = _scores()(given, seen), [part.tolist() for part in given if part is not None]
+    price, ready = _read(seen)
+    given_up = 0
+    for row in range(_ROWS):
+        view = _view(seen, row)
+        expected = plain.play(view, numbers, (price[row].tolist(), float(ready[row])))
+        assert set(np.nonzero(np.isfinite(found[row]))[0].tolist()) == set(expected), row
+        if len(expected) > 1:
+            values = [found[row][action] for action in expected]
+            np.testing.assert_allclose(values, list(expected.values()), rtol=1e-4, atol=1e-3)
+            given_up += max(expected, key=expected.get) not in plain.play(view, numbers)
+    assert given_up > 5
+
+
+def _read(seen):
+    """Hundreds of points that each kind is expected to cost, and opponents ready."""
+
+    @functools.partial(jax.jit, compiler_options=_QUICKLY)
+    def run(seen):
+        reading = network.read(network.shipped()["network"], seen)
+        cost, _ = jax.vmap(lambda one, view: prices.deal_in(one, view, DEFAULT))(reading, seen)
+        return cost / 100, jnp.sum(reading.ready, axis=-1)
+
+    return [np.asarray(x) for x in run(seen)]
+
+
+def test_who_minds_nothing_plays_as_who_does_not_read():
+    calm = weights.reading(weights.shipped())
+    calm = calm._replace(danger=0 * calm.danger, fold=calm.fold + 1e4)
+    found = [_scores()(given, _seen()).argmax(axis=1) for given in (calm, weights.shipped())]
+    np.testing.assert_array_equal(*found)
 
 
 def test_claims_that_bring_no_nearer_are_in_the_cases():
@@ -144,7 +184,8 @@ def test_rows_do_not_depend_on_each_other():
 def test_the_player_loads():
     player = policy.load("linear_es")
     assert player.name == "linear_es"
-    for part, expected in zip(player.params, weights.shipped(), strict=True):
+    assert player.params.network is None and player.params.weights.danger is None
+    for part, expected in zip(player.params.weights[:3], weights.shipped()[:3], strict=True):
         np.testing.assert_array_equal(part, expected)
 
 
@@ -158,15 +199,17 @@ def test_explain_decides():
 
 
 def test_weights_as_text(tmp_path):
-    given = _random(4)
-    again = weights.from_text(weights.to_text(given))
-    np.testing.assert_allclose(weights.flat(again), weights.flat(given), atol=1e-4)
-    for one, other in zip(weights.parted(weights.flat(given)), given, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert len(weights.flat(weights.shipped())) == weights.NUM_WEIGHTS
+    for given in (_random(4, reads=True), _random(4)):
+        again = weights.from_text(weights.to_text(given))
+        np.testing.assert_allclose(weights.flat(again), weights.flat(given), atol=1e-4)
+        for one, other in zip(weights.parted(weights.flat(given)), given, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert len(weights.flat(weights.shipped())) == weights.NUM_WEIGHTS[0]
     file = tmp_path / "weights.json"
     file.write_text(weights.to_text(given))
-    np.testing.assert_array_equal(policy.load(f"linear_es:path={file}").params.claim, again.claim)
+    np.testing.assert_array_equal(
+        policy.load(f"linear_es:path={file}").params.weights.claim, again.claim
+    )
     with pytest.raises(ValueError, match=r"no\.json"):
         policy.load(f"linear_es:path={tmp_path / 'no.json'}")
 
@@ -187,6 +230,7 @@ def _spoiled(change):
         (_spoiled(lambda named: named["hand"].update(pong=[1, 2])), "'hand' is numbers of shape"),
         (_spoiled(lambda named: named["claim"].update(late=[1.0])), "'claim' is numbers"),
         (_spoiled(lambda named: named["claim"].update(late="much")), "'claim' is numbers"),
+        (_spoiled(lambda named: named.update(fold={})), "'danger' has the rows 1, 2"),
     ],
 )
 def test_other_weights_are_refused(text, words):

@@ -219,8 +219,8 @@ def parse(arguments: Sequence[str], default_file: pathlib.Path, kind: type[C] = 
         raise ConfigError(_innermost(error)) from error
 
 
-def game_of(arguments: Sequence[str]) -> str | None:
-    """Reads which game a config file names under `game`; None where it names none."""
+def named(arguments: Sequence[str], key: str) -> str | None:
+    """Reads what a config file names under `game` or `method`; None where it names none."""
     import yaml
 
     try:
@@ -228,7 +228,7 @@ def game_of(arguments: Sequence[str]) -> str | None:
         values = yaml.safe_load(path.read_text()) if path else None
     except (ConfigError, OSError, yaml.YAMLError):  # said by `parse`
         return None
-    return values.get("game") if isinstance(values, dict) else None
+    return values.get(key) if isinstance(values, dict) else None
 
 
 def to_dict(config: Any) -> dict[str, Any]:

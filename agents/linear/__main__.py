@@ -38,6 +38,8 @@ def main(arguments: list[str] | None = None) -> None:
         start = weights.handmade()
         if options.start is not None:
             start = weights.from_text(options.start.read_text(encoding="utf-8"))
+        if options.reads and start.danger is None:
+            start = weights.reading(start)
         settings = {name: getattr(options, name) for name in ("pairs", "seed")}
         settings |= vars(config) | {"start": weights.flat(start).tolist()}
         log = options.weights.with_name(options.weights.name + ".steps")
@@ -45,7 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (ValueError, OSError) as error:
         parser.error(str(error))
     keys = [jax.random.fold_in(jax.random.key(options.seed), use) for use in range(2)]
-    spread = jnp.asarray(weights.flat(weights.SPREAD))
+    spread = jnp.asarray(weights.flat(weights.spread(start.danger is not None)))
     with tqdm(total=config.steps, initial=int(state.step), unit=" steps", disable=None) as bar:
         while state.step < config.steps:
             before = time.perf_counter()
@@ -78,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lanes", type=int, default=640, help="hands in play at once")
     parser.add_argument("--start", type=pathlib.Path, help="weights to start from")
+    parser.add_argument("--reads", action="store_true", help="start to read hands")
     parser.add_argument("--weights", type=pathlib.Path, required=True, help="where to write them")
     return parser
 

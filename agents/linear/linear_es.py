@@ -10,8 +10,9 @@ may decide something are looked at. B = decisions, T = 34 kinds, A = 110 actions
 decision.
 """
 
+import functools
 import pathlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,9 +23,11 @@ from agents.linear import features, weights
 from agents.linear.features import Table
 from agents.linear.weights import Weights
 from agents.policy import Explanation, Policy
+from agents.reading import network, prices
 from agents.worklist import map_where
 from mjx import actions, distance, packed
 from mjx.observe import Observation
+from mjx.rules import DEFAULT, Rules
 from mjx.stage import stage
 from mjx.tiles import NUM_KINDS
 
@@ -34,6 +37,9 @@ NEVER = np.float32(-np.inf)  # the score of what is not played
 _SLOTS = 4  # hands of a decision that discard: the own, or one a claim; and that are at rest
 _TO_DISCARD, _AT_REST = 256, 32  # such hands looked at together
 _LEFT = 256  # and hands that discards leave
+_EARLY = 15  # discards, before which nobody is taken to be ready who has more tiles than
+_FEW = 10
+_READ = 64  # decisions whose opponents are read together
 _CLAIMS = np.array(options.CLAIMS, np.int32)
 _KONGS = slice(actions.CONCEALED_KONG, actions.CHOW_LOW)
 # Levels of actions, by tiles missing and then by these.
@@ -46,14 +52,16 @@ _TILES = np.zeros((NUM_KINDS, 4), np.uint32)  # each kind as a hand of one tile
 _TILES[_KINDS, _KINDS // packed.RANKS] = 1 << (packed.BITS * (_KINDS % packed.RANKS))
 
 
-def make(path: str = "") -> Policy:
+def make(path: str = "", rules: Rules = DEFAULT) -> Policy:
     """Makes the linear player.
 
     Args:
       path: a file of weights, as `python -m agents.linear` writes it; empty for those shipped.
+      rules: the table's rules, for weights of a player who reads hands.
 
     Raises:
-      ValueError: there is no such file, or it holds other weights than this version has.
+      ValueError: there is no such file, or it holds other weights than this version has; or
+        weights of one who reads hands, for a game that the reading network has not seen.
     """
     if not path:
         return player(weights.shipped())
@@ -61,33 +69,56 @@ def make(path: str = "") -> Policy:
         text = pathlib.Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(f"path: {error}.") from None
-    return player(weights.from_text(text))
+    return player(weights.from_text(text), rules)
 
 
-def player(given: Weights) -> Policy:
+def player(given: Weights, rules: Rules = DEFAULT) -> Policy:
     """Makes the player of given weights."""
-    return Policy("linear_es", jax.tree.map(jnp.asarray, given), _act, _explain)
+    params = Params(jax.tree.map(jnp.asarray, given), network_for(given, rules))
+    act, explain = functools.partial(_act, rules=rules), functools.partial(_explain, rules=rules)
+    return Policy("linear_es", params, act, explain)
 
 
-def _act(params: Weights, key: Array, observation: Observation, legal_action_mask: Array) -> Array:
+class Params(NamedTuple):
+    """What a player's decisions share."""
+
+    weights: Weights
+    network: Any  # that reads hands; None for weights that do without
+
+
+def network_for(given: Weights, rules: Rules) -> Any:
+    """Loads what reads the hands, if the weights ask for it.
+
+    Raises:
+      ValueError: a game whose hands the network was not trained to read.
+    """
+    if given.danger is None:
+        return None
+    network.check_rules(rules)
+    return network.shipped()["network"]
+
+
+def _act(
+    params: Params, key: Array, observation: Observation, legal_action_mask: Array, rules: Rules
+) -> Array:
     """Plays the best score: int32[B]."""
     del key
-    found = _of_batch(params, observation, legal_action_mask)
+    found = _of_batch(params, observation, legal_action_mask, rules)
     return jnp.argmax(found, axis=-1).astype(jnp.int32)
 
 
-def _explain(params: Weights, observation: Observation) -> Explanation:
+def _explain(params: Params, observation: Observation, rules: Rules) -> Explanation:
     """Shows the scores, where they decide."""
     legal = observation.legal_action_mask
-    found = _of_batch(params, observation, legal)
+    found = _of_batch(params, observation, legal, rules)
     value = jnp.where(found == NEVER, jnp.nan, found)
     return Explanation(value, value, greedy.accepting_after(observation, legal))
 
 
-def _of_batch(params: Weights, observation: Observation, legal: Array) -> Array:
+def _of_batch(params: Params, observation: Observation, legal: Array, rules: Rules) -> Array:
     """Scores the actions of decisions that share their weights: float32[B, A]."""
-    shared = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(legal), *x.shape)), params)
-    return scores(shared, observation, legal)
+    given = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(legal), *x.shape)), params.weights)
+    return scores(params._replace(weights=given), observation, legal, rules)
 
 
 class _Decision(NamedTuple):
@@ -104,29 +135,72 @@ class _Decision(NamedTuple):
     at_rest: Array  # bool[D]   likewise: before and after an open kong, or after kongs
 
 
-def scores(given: Weights, observation: Observation, legal: Array) -> Array:
-    """Scores the actions.
+class Read(NamedTuple):
+    """What is read of the opponents' hands; zero where not looked at. Leading axis B, O = 3."""
+
+    price: Array  # float32[T]    hundreds of points that a discard is expected to cost at once
+    num_ready: Array  # float32[]     opponents that wait for their last tile
+    wins: Array  # float32[O,T]  chance that the opponent wins on the kind
+    tai: Array  # float32[O,T]  of such a win, times its chance
+    ready: Array  # float32[O]    chance that it waits for its last tile
+
+
+class Look(NamedTuple):
+    """What was looked at to score the actions. Leading axis B."""
+
+    scores: Array  # float32[A]    of the actions among which a score decides; `NEVER` for others
+    table: Table
+    first: "_Discarding"  # of the own turn
+    tiles: Array  # float32[K,T]  `features.TILE`
+    read: Read | None  # None where the weights do without
+
+
+def scores(params: Params, observation: Observation, legal: Array, rules: Rules = DEFAULT) -> Array:
+    """Scores the actions: `look(...).scores`."""
+    return look(params, observation, legal, rules).scores
+
+
+def look(params: Params, observation: Observation, legal: Array, rules: Rules = DEFAULT) -> Look:
+    """Looks at decisions.
 
     Args:
-      given: weights of each decision, leading axis B.
+      params: weights of each decision, leading axis B, and the network of all.
       observation: leading axis B.
       legal: bool[B, A].
-
-    Returns:
-      float32[B, A]: of the actions among which a score decides; `NEVER` for all others.
+      rules: the table's rules.
     """
+    given = params.weights
     decision = stage(jax.vmap(_take_apart), observation, legal)
     discarding = _look_at_discards(given, decision)
     resting = _look_at_rest(given, decision)
-    tile = stage(_tile_scores, given.tile, decision.table.late, observation)
-    pays = jax.vmap(features.tai)(observation)
-    score = jax.vmap(_score)
-    return stage(score, given.claim, decision, discarding, resting, tile, pays)
-
-
-def _tile_scores(given: Array, late: Array, observation: Observation) -> Array:
-    """Scores the tiles that may be thrown: float32[B, T], of weights float32[B, K, 2]."""
     facts = stage(jax.vmap(features.tile), observation)
+    tile = stage(_tile_scores, given.tile, decision.table.late, facts)
+    pays = jax.vmap(features.tai)(observation)
+    read = None
+    if given.danger is not None:
+        read = _read(params.network, observation, decision, rules)
+    score = jax.vmap(_score)
+    found = stage(score, given, decision, discarding, resting, tile, pays, read)
+    first = jax.tree.map(lambda x: x[:, 0], discarding)
+    return Look(found, decision.table, first, facts, read)
+
+
+def _read(params: Any, observation: Observation, decision: _Decision, rules: Rules) -> Read:
+    """Reads the hands where there is a discard to choose, and somebody may be ready already."""
+    is_late = observation.history_kind[:, _EARLY] >= 0
+    is_open = jnp.any(observation.num_concealed[:, 1:] <= _FEW, axis=1)
+    is_turn = decision.to_discard[:, 0] & (decision.pending < 0)
+
+    def block(seen: Observation) -> Read:
+        wins, tai, ready = reading = network.read(params, seen)
+        cost, _ = jax.vmap(lambda one, view: prices.deal_in(one, view, rules))(reading, seen)
+        return Read(cost / 100, jnp.sum(ready, axis=-1), wins, wins * tai, ready)
+
+    return map_where(block, is_turn & (is_late | is_open), observation, _READ)
+
+
+def _tile_scores(given: Array, late: Array, facts: Array) -> Array:
+    """Scores the tiles that may be thrown: float32[B, T], of weights float32[B, K, 2]."""
     weighed = given[..., 0] + given[..., 1] * late[:, None]
     return jnp.sum(facts * weighed[..., None], axis=1)
 
@@ -181,13 +255,15 @@ class _Discarding(NamedTuple):
 
     lacks: Array  # int32[]     after the best discard
     is_best: Array  # bool[T]     the discards that leave so much
-    score: Array  # float32[T]  of these, zero for a single one of the own turn
+    is_next: Array  # bool[T]     those that leave one tile more
+    score: Array  # float32[T]  of the best; zero for a single one of the own turn, unless read
     accepting: Array  # float32[T]  copies, likewise
 
 
 def _look_at_discards(given: Weights, decision: _Decision) -> _Discarding:
     """Looks at hands after their discards."""
     is_wanted = decision.to_discard.reshape(-1)
+    reads = given.danger is not None  # so single discards are compared with others, too
 
     def block(lanes: Array) -> _Discarding:
         place, slot = lanes // _SLOTS, lanes % _SLOTS
@@ -202,7 +278,7 @@ def _look_at_discards(given: Weights, decision: _Decision) -> _Discarding:
         lacks = jnp.min(after, axis=-1)
         is_best = (after == lacks[:, None]) & (after < _FAR)
         weighed = _coefficients(given.hand[place], lacks, table, is_claim.astype(jnp.float32))
-        wanted = is_best & (is_claim | (jnp.sum(is_best, axis=-1) > 1))[:, None]
+        wanted = is_best & (reads | is_claim | (jnp.sum(is_best, axis=-1) > 1))[:, None]
 
         def left(lane: Array) -> tuple[Array, Array]:
             hand, kind = lane // NUM_KINDS, lane % NUM_KINDS
@@ -212,7 +288,8 @@ def _look_at_discards(given: Weights, decision: _Decision) -> _Discarding:
 
         lane = jnp.arange(wanted.size, dtype=jnp.int32)
         found = map_where(left, wanted.reshape(-1), lane, _LEFT)
-        return _Discarding(lacks, is_best, *(x.reshape(wanted.shape) for x in found))
+        is_next = (after == lacks[:, None] + 1) & (after < _FAR)
+        return _Discarding(lacks, is_best, is_next, *(x.reshape(wanted.shape) for x in found))
 
     lanes = jnp.arange(len(is_wanted), dtype=jnp.int32)
     found = map_where(block, is_wanted, lanes, _TO_DISCARD)
@@ -270,24 +347,28 @@ def _resting(own: options.Own, pending: Array, kongs: Array, slot: Array) -> opt
 
 
 def _score(
-    claim: Array,
+    given: Weights,
     decision: _Decision,
     discarding: _Discarding,
     resting: _Resting,
     tile: Array,
     pays: Array,
+    read: Read | None,
 ) -> Array:
     """Scores the actions of one decision: float32[A]."""
     first = jax.tree.map(lambda x: x[0], discarding)
     now = decision.now
-    discard_level = jnp.where(first.is_best, -_LEVELS * first.lacks, -_WIN_LEVEL)
+    is_open, thrown = first.is_best, first.score + tile
+    if read is not None:
+        is_open, thrown = _with_danger(given, decision.table, first, tile, read)
+    discard_level = jnp.where(is_open, -_LEVELS * first.lacks, -_WIN_LEVEL)
     best = jnp.where(discarding.is_best, discarding.score, NEVER)
     claim_score = jnp.where(decision.to_discard, jnp.max(best, axis=-1), 0)
     accepting = jnp.take_along_axis(
         discarding.accepting, jnp.argmax(best, axis=-1)[:, None], axis=-1
     )[:, 0]
     growth = jnp.log1p(accepting) - jnp.log1p(resting.accepting[0])
-    call = _call(claim, decision, growth, pays[jnp.maximum(decision.pending, 0)])
+    call = _call(given.claim, decision, growth, pays[jnp.maximum(decision.pending, 0)])
     is_called = (decision.claims == now) & (call > 0)
     claim_level = jnp.where(is_called, _EQUAL_CLAIM, 0) - _LEVELS * decision.claims
     is_kong = decision.kongs[:, None] == np.arange(2 * NUM_KINDS, dtype=np.int32)[None]
@@ -301,7 +382,7 @@ def _score(
         jnp.stack([-_LEVELS * resting.lacks[1], jnp.int32(_WIN_LEVEL), stays, stays]),
     ]
     score = [
-        first.score + tile,
+        thrown,
         jnp.sum(kong_score, axis=0),
         claim_score,
         # Whoever may declare itself ready does.
@@ -310,6 +391,25 @@ def _score(
     level = jnp.where(decision.legal, jnp.concatenate(level), -2 * _WIN_LEVEL)
     is_best = decision.legal & (level == jnp.max(level))
     return jnp.where(is_best, jnp.concatenate(score), NEVER)
+
+
+def _with_danger(
+    given: Weights, table: Table, first: _Discarding, tile: Array, read: Read
+) -> tuple[Array, Array]:
+    """Weighs danger and giving up a tile: the discards to choose from bool[T], scores float32[T].
+
+    A hand that lacks one tile more than it must is worth the best hand less a sum of its own; what
+    it accepts is not looked at.
+    """
+    assert given.danger is not None and given.fold is not None, "weights that do without reading"
+    *steps, late, _ = features.context(first.lacks, table.late, table.open_melds)
+    facts = [*steps, late, read.num_ready]
+    best = jnp.argmax(jnp.where(first.is_best, first.score, NEVER))
+    for_danger = sum(given.danger[n] * fact for n, fact in enumerate(facts))
+    facts.append(first.accepting[best] / 10)
+    for_fold = sum(given.fold[n] * fact for n, fact in enumerate(facts))
+    score = jnp.where(first.is_best, first.score, first.score[best] - for_fold)
+    return first.is_best | first.is_next, score + tile - for_danger * read.price
 
 
 def _call(claim: Array, decision: _Decision, growth: Array, pays: Array) -> Array:

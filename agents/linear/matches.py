@@ -14,6 +14,7 @@ import numpy as np
 from agents import arena
 from agents.lanes import scatter
 from agents.linear import linear_es
+from agents.linear.linear_es import Params
 from agents.linear.weights import Weights
 from mjx import score
 from mjx.observe import observe
@@ -66,8 +67,10 @@ def leads(
         raise ValueError(f"1 match, 1 pair, {_SHARE} lanes: the least that can be played.")
     num_games = 2 * pairs * num_matches
 
+    network = linear_es.network_for(given, rules)
+
     def one_step(play: _Play) -> _Play:
-        state = _decide(given, play.state, play.game, pairs, rules)
+        state = _decide(Params(given, network), play.state, play.game, pairs, rules)
         return play._replace(state=state)
 
     def one_round(play: _Play) -> _Play:
@@ -80,15 +83,16 @@ def leads(
     return play.leads / np.float32(2 * pairs)
 
 
-def _decide(given: Weights, state: State, game: Array, pairs: int, rules: Rules) -> State:
+def _decide(params: Params, state: State, game: Array, pairs: int, rules: Rules) -> State:
     """Makes one decision in each lane."""
     seat = state.current_player
     seen = jax.vmap(lambda one, seat: observe(one, seat, rules))(state, seat)
     is_first = jnp.take_along_axis(arena.seats_of_a(game), seat[:, None], axis=1)[:, 0]
     match = jnp.maximum(game, 0) // (2 * pairs)
-    own = jax.tree.map(lambda x: x[2 * match + ~is_first], given)
+    own = jax.tree.map(lambda x: x[2 * match + ~is_first], params.weights)
+    own = params._replace(weights=own)
     legal = seen.legal_action_mask & ~state.terminated[:, None]
-    action = jnp.argmax(linear_es.scores(own, seen, legal), axis=-1).astype(jnp.int32)
+    action = jnp.argmax(linear_es.scores(own, seen, legal, rules), axis=-1).astype(jnp.int32)
     return jax.vmap(lambda one, action: advance(one, action, rules))(state, action)
 
 

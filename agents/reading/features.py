@@ -25,7 +25,8 @@ MAX_MELDS = 5
 _OPPONENTS = np.arange(1, NUM_SEATS, dtype=np.int32)
 _KINDS = np.arange(NUM_KINDS, dtype=np.int32)
 _SUIT = _KINDS // packed.RANKS
-_IN_SUIT = (_SUIT[:, None] == np.arange(tiles.NUM_SUITS)[None]).astype(np.float32)
+_SUITS = np.arange(tiles.NUM_SUITS, dtype=np.int32)
+_IN_SUIT = (_SUIT[:, None] == _SUITS[None]).astype(np.float32)
 _IS_HONOUR = _KINDS >= tiles.EAST
 _RANK = _KINDS % packed.RANKS
 _IS_END = ~_IS_HONOUR & ((_RANK == 0) | (_RANK == packed.RANKS - 1))
@@ -37,6 +38,7 @@ _IS_DRAGON = _KINDS >= tiles.RED
 _EARLY, _MIDDLE, _LATE = 4, 9, 3  # own discards: the first, up to, the last
 _ROUND = 4  # discards of a round of the table
 _LAST = 5  # own discards that are told one by one
+_MARKS_EACH = 10  # that a word has room for
 _STREAK = 5  # lengths of a run of tiles drawn and thrown that are told apart
 
 ROWS = 20
@@ -60,7 +62,7 @@ def features_of(observation: Observation) -> Features:
 class _History(NamedTuple):
     """The discards in order, as each opponent made or met them."""
 
-    kinds: Array  # float32[H,T]  one-hot, zero where none yet
+    kinds: Array  # int32[H]      -1 where none yet
     own: Array  # bool[O,H]     the opponent's
     from_hand: Array  # bool[O,H]     the opponent's, and not the tile it had just drawn
     before: Array  # int32[O,H]    own discards before it
@@ -90,7 +92,7 @@ def _history(observation: Observation) -> _History:
     last_claim = jnp.max(jnp.where(claims, place[None, 1:], -1), axis=1, keepdims=True)
     left = (seat[None] + 1 == _OPPONENTS[:, None]) & ~observation.history_claimed[None]
     return _History(
-        kinds=(kind[:, None] == _KINDS[None]).astype(jnp.float32),
+        kinds=kind,
         own=own,
         from_hand=from_hand,
         before=before,
@@ -125,7 +127,7 @@ def _tiles(observation: Observation, seen: _History) -> Array:
         ],
         axis=1,
     )
-    by_history = marks.astype(jnp.float32) @ seen.kinds  # float32[O, rows, T]
+    by_history = _of_kinds(marks, seen.kinds)
     chows = observation.chows[1:].astype(jnp.float32)
     in_chows = chows + jnp.roll(chows, 1, axis=-1) + jnp.roll(chows, 2, axis=-1)
     in_sets = observation.pongs[1:] | observation.kongs[1:] | observation.concealed_kongs[1:]
@@ -136,7 +138,7 @@ def _tiles(observation: Observation, seen: _History) -> Array:
     held = observation.hand.astype(jnp.float32)
     shared = jnp.stack([unseen / 4, unseen == 0, held / 4, 4 - unseen - held])
     rows = [
-        jnp.minimum(by_history, 1),
+        by_history.astype(jnp.float32),
         in_chows[:, None] / 4,
         in_sets.astype(jnp.float32)[:, None],
         honour[:, None],
@@ -144,6 +146,25 @@ def _tiles(observation: Observation, seen: _History) -> Array:
         jnp.broadcast_to(_IS_END.astype(np.float32), (NUM_OPPONENTS, 1, NUM_KINDS)),
     ]
     return jnp.swapaxes(jnp.concatenate(rows, axis=1), 1, 2)
+
+
+def _of_kinds(marks: Array, kinds: Array) -> Array:
+    """Tells which kinds have a discard of each mark: bool[O, M, T] from bool[O, M, H], int32[H].
+
+    A kind is thrown four times at most, so three bits of a word count each mark.
+    """
+    number = marks.shape[1]
+    shifts = (packed.BITS * (np.arange(number) % _MARKS_EACH)).astype(np.uint32)
+    shifted = marks.astype(jnp.uint32) << shifts[None, :, None]
+    place = jnp.where(kinds < 0, NUM_KINDS, kinds)
+    words = []
+    for start in range(0, number, _MARKS_EACH):
+        word = jnp.sum(shifted[:, start : start + _MARKS_EACH], axis=1, dtype=jnp.uint32)
+        empty = jnp.zeros((NUM_OPPONENTS, NUM_KINDS), jnp.uint32)
+        words.append(empty.at[:, place].add(word, mode="drop"))
+    which = np.arange(number) // _MARKS_EACH
+    counts = jnp.stack(words, axis=1)[:, which] >> shifts[None, :, None]
+    return counts & 7 > 0
 
 
 def _table(observation: Observation, seen: _History, melds: Array) -> Array:
@@ -160,8 +181,10 @@ def _table(observation: Observation, seen: _History, melds: Array) -> Array:
         return jnp.broadcast_to(row, (NUM_OPPONENTS, *row.shape))
 
     own = seen.own.astype(jnp.float32)
+    by_suit = (
+        jnp.where(seen.kinds < 0, -1, seen.kinds // packed.RANKS)[:, None] == _SUITS[None]
+    ).astype(jnp.float32)
     early = (seen.own & (seen.before < 2 * _EARLY)).astype(jnp.float32)
-    by_suit = seen.kinds @ _IN_SUIT
     chows = observation.chows[1:].astype(jnp.float32) @ _IN_SUIT
     sets = observation.pongs[1:] | observation.kongs[1:] | observation.concealed_kongs[1:]
     streak = count(seen.own) - count(seen.own & (seen.before < _last_change(seen)))
@@ -214,6 +237,6 @@ def _last_discards(seen: _History) -> Array:
     is_nth = seen.own[:, None] & (seen.after[:, None] == np.arange(_LAST)[None, :, None])
     is_nth = is_nth.astype(jnp.float32)  # [O, _LAST, H]
     from_hand = is_nth @ seen.from_hand.astype(jnp.float32)[:, :, None]
-    sorts = is_nth @ (seen.kinds @ _SORTS.T)
+    sorts = is_nth @ jnp.where((seen.kinds >= 0)[:, None], jnp.asarray(_SORTS.T)[seen.kinds], 0)
     there = jnp.sum(is_nth, axis=-1, keepdims=True)
     return jnp.concatenate([there, from_hand, sorts], axis=-1).reshape(NUM_OPPONENTS, -1)

@@ -6,6 +6,7 @@ the output never depend on each other. O = 3 opponents, T = 34 kinds, R = rows a
 an opponent.
 """
 
+import functools
 import importlib.resources
 from typing import Any, NamedTuple
 
@@ -21,9 +22,13 @@ from agents.reading.features import (
     NUMBERS,
     ROWS,
     Features,
+    features_of,
 )
 from mjx import tiles
+from mjx.observe import Observation
 from mjx.packed import RANKS
+from mjx.rules import DEFAULT, Rules
+from mjx.stage import stage
 
 Array = jax.Array
 Params = Any  # a pytree of arrays
@@ -48,17 +53,37 @@ class Network(nn.Module):
     def __call__(self, features: Features) -> Logits:
         """Returns the logits of the decision."""
         # No gradient flows into features, so the gather costs nothing backwards.
-        padded = jnp.pad(features.tiles, ((0, 0), (0, 1), (0, 0)))
-        near = padded[:, _neighbours()].reshape(NUM_OPPONENTS, NUM_KINDS, -1)
         trunk = nn.relu(nn.Dense(self.width)(features.table))
         of_kind = nn.Embed(NUM_KINDS, self.width)(jnp.arange(NUM_KINDS))
-        x = nn.Dense(self.width)(near) + nn.Dense(self.width, use_bias=False)(trunk)[:, None]
+        x = Near(self.width)(features.tiles) + nn.Dense(self.width, use_bias=False)(trunk)[:, None]
         x = nn.relu(x + of_kind[None])
         pooled = jnp.concatenate([trunk, jnp.mean(x, axis=1), jnp.max(x, axis=1)], axis=-1)
         trunk = nn.relu(nn.Dense(self.width)(pooled))
         x = nn.relu(nn.Dense(self.width)(x) + nn.Dense(self.width)(trunk)[:, None])
         out = nn.Dense(2)(x)
         return Logits(out[..., 0], out[..., 1], nn.Dense(1)(trunk)[:, 0])
+
+
+class Near(nn.Module):
+    """A dense layer that sees each kind amid its neighbours in the suit; honours have none."""
+
+    width: int
+
+    @nn.compact
+    def __call__(self, rows: Array) -> Array:
+        """Takes float32[O,T,R] to float32[O,T,width]."""
+        size = rows.shape[-1]
+        shape = ((2 * _REACH + 1) * size, self.width)
+        kernel = self.param("kernel", nn.initializers.lecun_normal(), shape)
+        bias = self.param("bias", nn.initializers.zeros, (self.width,))
+        by_place = kernel.reshape(-1, size, self.width)
+        suits = rows[:, : tiles.EAST].reshape(-1, RANKS, size)
+        suits = jax.lax.conv_general_dilated(
+            suits, by_place, (1,), [(_REACH, _REACH)], dimension_numbers=("NWC", "WIO", "NWC")
+        ).reshape(len(rows), tiles.EAST, self.width)
+        honours = rows[:, tiles.EAST :] @ by_place[_REACH]
+        joined = jnp.concatenate([suits, honours], axis=1)
+        return joined + jnp.broadcast_to(bias, joined.shape)
 
 
 def init(key: Array, width: int = 48) -> Params:
@@ -96,6 +121,25 @@ def chances(params: Params, features: Features) -> Reading:
     )
 
 
+def read(params: Params, observations: Observation) -> Reading:
+    """Reads the opponents of a block of decisions, leading axis B; some 64 are fastest."""
+    features = stage(jax.vmap(features_of), observations)
+    return stage(jax.vmap(functools.partial(chances, params)), features)
+
+
+def check_rules(rules: Rules) -> None:
+    """Refuses games whose hands the network has not seen.
+
+    Raises:
+      ValueError: another form of hands.
+    """
+    if rules.hand_tiles != DEFAULT.hand_tiles or rules.ligu:
+        raise ValueError(
+            "Hands are read of 16 tiles, five sets and a pair: "
+            "hand_tiles=13 and ligu are games that the reading network has not seen."
+        )
+
+
 def to_bytes(weights: Any) -> bytes:
     """Packs weights, nested dicts of arrays."""
     return serialization.msgpack_serialize(jax.tree.map(np.asarray, weights))
@@ -105,12 +149,3 @@ def shipped() -> Any:
     """Loads the weights that come with the package: `network` and what else training has found."""
     packed = importlib.resources.files("agents.reading").joinpath("weights.msgpack").read_bytes()
     return jax.tree.map(jnp.asarray, serialization.msgpack_restore(packed))
-
-
-def _neighbours() -> np.ndarray:
-    """Lists each kind's neighbours in its suit, itself amid them; `NUM_KINDS` for none."""
-    kinds = np.arange(NUM_KINDS)[:, None]
-    near = kinds + np.arange(-_REACH, _REACH + 1)[None]
-    same_suit = near // RANKS == kinds // RANKS
-    is_there = (near == kinds) | (same_suit & (kinds < tiles.EAST))
-    return np.where(is_there, near, NUM_KINDS)

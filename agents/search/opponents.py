@@ -15,16 +15,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from agents.policy import Policy
-from agents.reading import network
+from agents.reading import network, prices
 from agents.reading.features import NUM_OPPONENTS, features_of
 from agents.reading.network import Reading
 from agents.search import expectimax, handmade
 from agents.search.tree import Risk, Settings
 from agents.search.value import Position
-from mjx import score
 from mjx.observe import Observation
 from mjx.rules import DEFAULT, Rules
 from mjx.score.payments import ALL_PAY
+from mjx.stage import stage
 
 Array = jax.Array
 
@@ -62,11 +62,7 @@ def make(
     Raises:
       ValueError: a weight below 0, or a game whose hands the network was not trained to read.
     """
-    if rules.hand_tiles != DEFAULT.hand_tiles or rules.ligu:
-        raise ValueError(
-            "expectimax_opp reads hands of 16 tiles, five sets and a pair: "
-            "hand_tiles=13 and ligu are games that its network has not seen."
-        )
+    network.check_rules(rules)
     settings = Settings(depth=depth, claim_depth=claim_depth, alpha=alpha, kappa=kappa, rules=rules)
     return expectimax.policy(
         "expectimax_opp",
@@ -93,7 +89,7 @@ def weights(danger: float, tempo: float) -> dict[str, Array]:
 
 def read(params: Any, observation: Observation) -> Reading:
     """Reads the opponents of one observation."""
-    return network.chances(params["network"], features_of(observation))
+    return stage(network.chances, params["network"], stage(features_of, observation))
 
 
 def risk(read: Callable[[Any, Observation], Reading], rules: Rules) -> Risk:
@@ -107,7 +103,7 @@ def risk(read: Callable[[Any, Observation], Reading], rules: Rules) -> Risk:
 
     def prepare(params: Any, observation: Observation) -> Context:
         reading = read(params, observation)
-        cost, ends = _deal_in(reading, observation, rules)
+        cost, ends = prices.deal_in(reading, observation, rules)
         all_act = jnp.ones(NUM_OPPONENTS, bool)
         rho, sigma = _gap(params, reading, observation, all_act, rules)
         acts = (_OPPONENTS > observation.pending_seat) | (
@@ -130,16 +126,6 @@ def risk(read: Callable[[Any, Observation], Reading], rules: Rules) -> Risk:
     return Risk(prepare, discards, passing)
 
 
-def _deal_in(reading: Reading, observation: Observation, rules: Rules) -> tuple[Array, Array]:
-    """Prices each discard: float32[T] points to be paid, float32[T] chance of any win."""
-    price = _price(observation, jnp.int32(0), rules)[:, None] + rules.unit * reading.tai
-    others_pass = jnp.cumprod(1 - reading.wins, axis=0)
-    first = jnp.concatenate([jnp.ones_like(others_pass[:1]), others_pass[:-1]])
-    if rules.multi_ron:  # all who can win are paid
-        first = jnp.ones_like(first)
-    return jnp.sum(first * reading.wins * price, axis=0), 1 - others_pass[-1]
-
-
 def _gap(
     params: Any, reading: Reading, observation: Observation, acts: Array, rules: Rules
 ) -> tuple[Array, Array]:
@@ -157,16 +143,6 @@ def _gap(
     fed = params["tempo"] * params["discard"] * reading.ready * throwers
     weight = reading.wins / jnp.maximum(jnp.sum(reading.wins, axis=-1, keepdims=True), 1e-6)
     tai = jnp.sum(weight * reading.tai, axis=-1) + _SELF_DRAW_TAI
-    price = _price(observation, jnp.int32(ALL_PAY), rules) + rules.unit * tai
+    price = prices.price(observation, jnp.int32(ALL_PAY), rules) + rules.unit * tai
     goes_on = jnp.prod(jnp.clip(1 - draws, 0, 1) * jnp.clip(1 - fed, 0, 1))
     return -jnp.sum(draws * price), goes_on
-
-
-def _price(observation: Observation, payer: Array, rules: Rules) -> Array:
-    """Returns what we pay each opponent for a win without tai: float32[O]."""
-
-    def one(winner: Array) -> Array:
-        table = (observation.dealer, observation.streak)
-        return -score.payments(jnp.int32(0), winner, payer, *table, rules)[0]
-
-    return jax.vmap(one)(jnp.asarray(_OPPONENTS)).astype(jnp.float32)

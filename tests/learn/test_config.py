@@ -20,7 +20,7 @@ def _file(tmp_path, text):
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_files_are_read_and_survive_json(path):
-    game = settings.game_of(["--config", str(path)])
+    game = settings.named(["--config", str(path)], "game")
     assert game in ((None,) if "doudizhu" not in path.stem else ("doudizhu",))
     kind = Config if game is None else doudizhu.Config
     config = settings.parse([], path, kind)

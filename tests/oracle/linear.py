@@ -157,11 +157,35 @@ def best_discards(counts, num_melds, allowed):
     return least, [k for k in left if left[k] == least]
 
 
-def play(view, weights):
-    """Scores of the actions of the best level: {action: score}; the highest is played."""
+def wary(view, weights, read, turn, levels, scores):
+    """Weighs danger, and opens the discards that leave one tile more to be made."""
+    melds, phase = len(view.melds), [1, max(1 - view.drawable / 64, 0)]
+    price, ready = read
+    lacks = -next(iter(levels.values()))
+    of_tile = {kind: weigh(weights[1], tile(view, kind), phase) for kind in turn}
+    best = max(levels, key=lambda kind: (scores[kind] - of_tile[kind], -kind))
+    facts = [*context(view, lacks)[:5], ready]
+    danger = sum(w * fact for w, fact in zip(weights[3], facts, strict=True))
+    copies = hand(view, without(view.hand, best), melds)[0]
+    facts.append(copies / 10)
+    fold = sum(w * fact for w, fact in zip(weights[4], facts, strict=True))
+    given_up = scores[best] - of_tile[best] - fold
+    for kind in turn:
+        if deficiency(without(view.hand, kind), melds) == lacks + 1:
+            levels[kind], scores[kind] = -lacks, given_up + of_tile[kind]
+    for kind in levels:
+        scores[kind] -= danger * price[kind]
+
+
+def play(view, weights, read=None):
+    """Scores of the actions of the best level: {action: score}; the highest is played.
+
+    `read` is what a player who reads hands expects: hundreds of points that each kind would cost,
+    and how many opponents are ready.
+    """
     if WIN in view.legal:
         return {WIN: 0.0}
-    rows, tiles, claims = weights
+    rows, tiles, claims = weights[:3]
     melds = len(view.melds)
 
     def score(counts, num_melds, lacks, more=0):
@@ -177,6 +201,8 @@ def play(view, weights):
             levels[kind] = -lacks
             scores[kind] = score(without(view.hand, kind), melds, lacks)
             scores[kind] += weigh(tiles, facts, phase)
+        if read:
+            wary(view, weights, read, turn, levels, scores)
     now = deficiency(view.hand, melds)
     for action in view.legal:
         kind = action % 34
