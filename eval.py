@@ -77,7 +77,7 @@ def _doudizhu(arguments: list[str]) -> None:
     """Does the same for Dou Dizhu."""
     from agents.doudizhu import arena, players, results
 
-    parser = _common()
+    parser = _common("cnn_search")
     parser.add_argument("--deals", type=int, required=True, help="each played twice")
     options = parser.parse_args(arguments)
     try:
@@ -107,14 +107,14 @@ def _doudizhu(arguments: list[str]) -> None:
         record.write_file(options.json, [json.dumps(result, indent=2, allow_nan=False)])
 
 
-def _common() -> argparse.ArgumentParser:
+def _common(strongest: str) -> argparse.ArgumentParser:
     """Makes the part of the command line that both games share."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--game", choices=("mahjong", "doudizhu"), default="mahjong")
     parser.add_argument(
-        "--a", required=True, help="an agent by name, such as greedy or ddqn:path=runs/cpu"
+        "--a", default=strongest, help="an agent by name, such as greedy or ddqn:path=runs/cpu"
     )
     parser.add_argument("--b", required=True, help="the agent it plays against")
     parser.add_argument("--seed", type=int, required=True, help="the same seed, the same figures")
@@ -129,7 +129,7 @@ def _common() -> argparse.ArgumentParser:
 
 def _parser() -> argparse.ArgumentParser:
     """Makes the command line."""
-    parser = _common()
+    parser = _common("shipped")
     parser.add_argument("--pairs", type=int, required=True, help="walls, each played twice")
     parser.add_argument(
         "--record", type=pathlib.Path, metavar="FILE", help="also write all hands here"

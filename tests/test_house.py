@@ -132,7 +132,7 @@ def test_no_machine_paths():
     found = []
     for path in files:
         if (
-            path.suffix in {".png", ".npz", ".msgpack"}
+            path.suffix in {".png", ".npy", ".npz", ".msgpack"}
             or not path.is_file()
             or path == pathlib.Path(__file__)
         ):

@@ -5,6 +5,7 @@ import pathlib
 
 import pytest
 
+from agents.actor import config as actor
 from agents.doudizhu.learn import config as doudizhu
 from agents.learn import config as settings
 from agents.learn.config import Config, ConfigError
@@ -20,9 +21,9 @@ def _file(tmp_path, text):
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_files_are_read_and_survive_json(path):
-    game = settings.named(["--config", str(path)], "game")
-    assert game in ((None,) if "doudizhu" not in path.stem else ("doudizhu",))
-    kind = Config if game is None else doudizhu.Config
+    game, method = (settings.named(["--config", str(path)], key) for key in ("game", "method"))
+    assert (game == "doudizhu") == ("doudizhu" in path.stem)
+    kind = {None: Config, "doudizhu": doudizhu.Config, "actor": actor.Config}[game or method]
     config = settings.parse([], path, kind)
     assert config.name == path.stem
     assert settings.from_dict(settings.to_dict(config), kind) == config
