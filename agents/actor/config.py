@@ -17,6 +17,7 @@ class SelfPlayConfig:
     lanes: int = 512
     steps: int = 128  # decisions of each lane in an iteration
     trace: float = 0.95  # lambda of the targets
+    opponent: Literal["self", "linear_es"] = "linear_es"  # in two of the four seats
 
     def __post_init__(self) -> None:
         """Refuses impossible values."""
@@ -34,7 +35,7 @@ class LearningConfig:
     learning_rate: float = 1e-3
     batch: int = 1024  # decisions of a gradient step
     epochs: int = 3  # that each iteration's decisions are learned from
-    entropy: float = 0.002  # worth of a nat, in thousands of points
+    stay: float = 0.02  # cost of a nat away from the prior, in thousands of points
     clip: float = 0.2
     critic_first: int = 6  # iterations in which the critic alone learns
     mean: float = 0.03  # share of the newest actor in the running mean that plays in the end
@@ -46,7 +47,7 @@ class LearningConfig:
         if self.batch % GROUPS:
             raise ValueError(f"learning.batch: a multiple of {GROUPS}, not {self.batch}.")
         check_within("learning.epochs", self.epochs, 1, 1000)
-        check_within("learning.entropy", self.entropy, 0.0, 1.0)
+        check_within("learning.stay", self.stay, 0.0, 10.0)
         check_within("learning.clip", self.clip, 0.0, 10.0)
         check_within("learning.critic_first", self.critic_first, 0, 1 << 20)
         check_within("learning.mean", self.mean, 1e-6, 1.0)
@@ -81,6 +82,7 @@ class Config:
     iterations: int = 400
     checkpoint_every: int = 10
     width: int = 48  # of the actor
+    start: str = ""  # file of an actor to begin with; empty for none
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
@@ -92,9 +94,14 @@ class Config:
         check_within("iterations", self.iterations, 1, 1 << 30)
         check_within("checkpoint_every", self.checkpoint_every, 1, 1 << 30)
         check_within("width", self.width, 1, 4096)
-        most = self.selfplay.lanes * self.selfplay.steps * CHOICES
-        if most < self.learning.batch:
+        if self.choices < self.learning.batch:
             raise ValueError(
-                f"selfplay.lanes x selfplay.steps x {CHOICES:g} is at least learning.batch "
-                f"({self.learning.batch}), not {most:g}: an iteration is one batch or more."
+                f"selfplay.lanes x selfplay.steps: some {self.choices} decisions to learn from, "
+                f"fewer than learning.batch ({self.learning.batch})."
             )
+
+    @property
+    def choices(self) -> int:
+        """Counts the decisions that an iteration learns from."""
+        share = CHOICES / (1 if self.selfplay.opponent == "self" else 2)
+        return int(share * self.selfplay.lanes * self.selfplay.steps)

@@ -31,6 +31,7 @@ class Seen(NamedTuple):
     """Decisions as the actor sees them. Leading axis B."""
 
     scores: Array  # float32[A]    of the linear player
+    plain: Array  # float32[A]    of the one that does not read hands
     is_choice: Array  # bool[]        several discards are open: the network has a say
     open: Array  # bool[T]       these discards
     prior: Array  # float32[T]    the linear player's logits, 0 for its best; very low elsewhere
@@ -45,7 +46,11 @@ def prior() -> linear_es.Params:
 
 
 def see(
-    params: linear_es.Params, observation: Observation, legal: Array, rules: Rules = DEFAULT
+    params: linear_es.Params,
+    observation: Observation,
+    legal: Array,
+    rules: Rules = DEFAULT,
+    reads: Array | None = None,
 ) -> Seen:
     """Looks at decisions.
 
@@ -54,14 +59,15 @@ def see(
       observation: leading axis B.
       legal: bool[B, A].
       rules: the table's rules.
+      reads: bool[B] whose hands are read; by default all.
     """
     given = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(legal), *x.shape)), params.weights)
-    look = linear_es.look(params._replace(weights=given), observation, legal, rules)
+    look = linear_es.look(params._replace(weights=given), observation, legal, rules, reads)
     is_turn = (observation.pending < 0) & ~legal[:, actions.WIN]
     is_open = (look.scores[:, :NUM_KINDS] > linear_es.NEVER) & is_turn[:, None]
     tiles, context, logits = stage(jax.vmap(_in_order), observation, look, is_open)
     is_choice = jnp.sum(is_open, axis=-1, dtype=jnp.int32) > 1
-    return Seen(look.scores, is_choice, is_open, logits, tiles, context)
+    return Seen(look.scores, look.plain, is_choice, is_open, logits, tiles, context)
 
 
 def _in_order(observation: Observation, look: Look, is_open: Array) -> tuple[Array, Array, Array]:

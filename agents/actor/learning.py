@@ -29,6 +29,7 @@ class Told(NamedTuple):
 
     number: Array  # float32[]
     entropy: Array  # float32[]
+    away: Array  # float32[]  of the policy from the prior, nats
     divergence: Array  # float32[]  of the policy from that of the round, nats
     surprise: Array  # float32[]  |G - Q|
     error: Array  # float32[]  squared, of the critic; where nobody wins on the discard
@@ -37,13 +38,13 @@ class Told(NamedTuple):
     number_valued: Array  # float32[]
 
 
-def loss(params: dict, batch: Samples, entropy: float, clip: float) -> tuple[Array, Told]:
+def loss(params: dict, batch: Samples, stay: float, clip: float) -> tuple[Array, Told]:
     """Returns the sum of the losses of actor and critic over a batch, and what is watched.
 
     Args:
       params: of `network.init`.
       batch: leading axis N; what is not real counts nothing.
-      entropy: worth of a nat of the policy's entropy, in thousands of points.
+      stay: cost of a nat away from the prior, in thousands of points.
       clip: how far a ratio may go from 1.
     """
     is_real = batch.is_real.astype(jnp.float32)
@@ -67,9 +68,11 @@ def loss(params: dict, batch: Samples, entropy: float, clip: float) -> tuple[Arr
     apart = jnp.sum(jnp.where(batch.open, apart, 0), axis=-1)
     is_valued = is_real * ~of_thrown(batch.deals_in)
     error = jnp.square(network.value(params["critic"], batch.told) - batch.outcome) * is_valued
-    total = jnp.sum(error) - jnp.sum(is_real * (gain + entropy * nats))
+    away = policy * (log_policy - jax.nn.log_softmax(batch.prior))
+    away = jnp.sum(jnp.where(batch.open, away, 0), axis=-1)
+    total = jnp.sum(error) - jnp.sum(is_real * (gain - stay * away))
     outcome = batch.outcome * is_valued
-    told = (is_real, is_real * nats, is_real * apart, is_real * jnp.abs(surprise))
+    told = (is_real, is_real * nats, is_real * away, is_real * apart, is_real * jnp.abs(surprise))
     told += (error, outcome, outcome * batch.outcome, is_valued)
     return total, Told(*(jnp.sum(x) for x in told))
 

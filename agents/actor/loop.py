@@ -17,8 +17,9 @@ import optax
 from flax import struct
 from jax.sharding import Mesh, PartitionSpec
 
-from agents.actor import features, learning, network, selfplay
-from agents.actor.config import CHOICES, GROUPS, Config
+from agents import arena
+from agents.actor import checkpoint, features, learning, network, selfplay
+from agents.actor.config import GROUPS, Config
 from agents.actor.learning import Told
 from agents.actor.selfplay import Samples, Tally
 from agents.linear import linear_es
@@ -65,6 +66,8 @@ def make(config: Config, devices: int | None = None) -> Trainer:
     def init() -> TrainState:
         key = jax.random.key(config.seed)
         current = network.init(jax.random.fold_in(key, 0), config.width)
+        if config.start:
+            current["actor"] = checkpoint.actor_from(config.start, current["actor"])
         keys = selfplay.keys_of(jax.random.fold_in(key, 1), config.selfplay.lanes)
         return TrainState(
             iteration=jnp.int32(0),
@@ -90,10 +93,19 @@ def _iterate(
     games, current, optimised, tally, told = jax.shard_map(
         functools.partial(_on_device, config=config, optimiser=optimiser),
         mesh=mesh,
-        in_specs=(PartitionSpec(_AXIS),) * 3 + (PartitionSpec(),) * 4,
+        in_specs=(PartitionSpec(_AXIS),) * 4 + (PartitionSpec(),) * 4,
         out_specs=(PartitionSpec(_AXIS),) + (PartitionSpec(),) * 4,
         check_vma=False,
-    )(state.games, keys, learn_keys, state.current, state.optimiser, rate, features.prior())
+    )(
+        state.games,
+        keys,
+        seats(config),
+        learn_keys,
+        state.current,
+        state.optimiser,
+        rate,
+        features.prior(),
+    )
     is_begun = state.iteration >= config.learning.critic_first
     share = jnp.where(is_begun, config.learning.mean, 1.0)
     # The mean begins as the first actor that has learned anything.
@@ -106,6 +118,7 @@ def _iterate(
         "play/deal_ins": tally.deal_ins / jnp.maximum(tally.hands, 1),
         "play/decisions": tally.decisions,
         "learn/entropy": told.entropy / number,
+        "learn/away": told.away / number,
         "learn/divergence": told.divergence / number,
         "learn/surprise": told.surprise / number,
         "learn/explained": learning.explained(told),
@@ -122,6 +135,12 @@ def _iterate(
     )
 
 
+def seats(config: Config) -> Array:
+    """Marks the actor's seats in each lane: bool[N, P]; two of a table's four, or all."""
+    ours = arena.seats_of_a(jnp.arange(config.selfplay.lanes, dtype=jnp.int32))
+    return ours if config.selfplay.opponent == "linear_es" else jnp.ones_like(ours)
+
+
 def _rates(iteration: Array, config: Config) -> dict[str, Array]:
     """Returns the learning rates of an iteration."""
     begin = config.learning.critic_first
@@ -135,6 +154,7 @@ def _rates(iteration: Array, config: Config) -> dict[str, Array]:
 def _on_device(
     games: State,
     keys: Array,
+    ours: Array,
     learn_keys: Array,
     current: dict,
     optimised: dict,
@@ -146,7 +166,7 @@ def _on_device(
     """Does one device's part of an iteration: its groups' hands, everybody's gradients."""
     steps, trace = config.selfplay.steps, config.selfplay.trace
     groups = len(learn_keys)
-    games, samples, tally = selfplay.play(current, prior, games, keys, groups, steps, trace)
+    games, samples, tally = selfplay.play(current, prior, games, keys, groups, steps, trace, ours)
     batches = _batches(samples, learn_keys, config)
 
     def one_update(carry: tuple, index: Array) -> tuple:
@@ -154,7 +174,7 @@ def _on_device(
         batch = jax.tree.map(lambda x: x[index], batches[0])
         batch = batch.replace(is_real=batch.is_real & batches[1][index])
         (_, told), gradients = jax.value_and_grad(learning.loss, has_aux=True)(
-            current, batch, config.learning.entropy, config.learning.clip
+            current, batch, config.learning.stay, config.learning.clip
         )
         gradients, told = jax.lax.psum((gradients, told), _AXIS)
         gradients = jax.tree.map(lambda x: x / jnp.maximum(told.number, 1), gradients)
@@ -180,7 +200,7 @@ def _batches(samples: Samples, keys: Array, config: Config) -> tuple[Samples, Ar
     groups = len(keys)
     steps, lanes = samples.is_real.shape
     each = config.learning.batch // GROUPS
-    num_batches = int(CHOICES * config.selfplay.lanes * steps) // config.learning.batch
+    num_batches = config.choices // config.learning.batch
     size = num_batches * each
 
     def of_group(x: Array) -> Array:

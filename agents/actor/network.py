@@ -79,7 +79,12 @@ def to_bytes(params: Params) -> bytes:
     return serialization.msgpack_serialize(jax.tree.map(np.asarray, params))
 
 
+def from_bytes(packed: bytes) -> Params:
+    """Unpacks them."""
+    return jax.tree.map(jnp.asarray, serialization.msgpack_restore(packed))
+
+
 def shipped() -> Params:
     """Loads the actor that comes with the package."""
-    packed = importlib.resources.files("agents.actor").joinpath("weights.msgpack").read_bytes()
-    return jax.tree.map(jnp.asarray, serialization.msgpack_restore(packed))
+    file = importlib.resources.files("agents.actor").joinpath("weights.msgpack")
+    return from_bytes(file.read_bytes())

@@ -1,4 +1,4 @@
-"""The actor against itself: rounds of decisions, and what became of them.
+"""Rounds of decisions of the actor, against itself or the linear player, and what became of them.
 
 G = groups of hands, L = hands of a group, N = G L, S = decisions of a round, P = 4 seats.
 Everything random is keyed by the hand's lane, and hands are dealt group by group: what is played
@@ -78,6 +78,7 @@ def play(
     groups: int,
     steps: int,
     trace: float,
+    ours: Array,
 ) -> tuple[State, Samples, Tally]:
     """Plays a round.
 
@@ -89,6 +90,7 @@ def play(
       groups: G.
       steps: decisions S.
       trace: lambda of the targets, 1 for outcomes alone.
+      ours: bool[N, P] seats that the actor plays; the others are `linear_es`.
 
     Returns:
       The hands, the samples [S, N], and what was counted.
@@ -97,9 +99,10 @@ def play(
     def one_step(state: State, step: Array) -> tuple[State, tuple[_Made, Tally]]:
         lane_keys = jax.vmap(jax.random.fold_in, (0, None))(keys, step)
         choice_keys, deal_keys = jnp.moveaxis(jax.vmap(jax.random.split)(lane_keys), 1, 0)
-        seen = stage(_look, prior, state)
+        is_ours = jnp.take_along_axis(ours, state.current_player[:, None], axis=1)[:, 0]
+        seen = stage(_look, prior, state, is_ours)
         told = stage(lambda state: truth.truth_of(state, DEFAULT), state)
-        chosen, action, log_policy, value = stage(_choose, params, seen, told, choice_keys)
+        chosen, action, log_policy, value = stage(_choose, params, seen, told, is_ours, choice_keys)
         after = stage(jax.vmap(lambda one, act: advance(one, act, DEFAULT)), state, action)
         points = stage(jax.vmap(lambda one: score.settle(one, DEFAULT)), after)
         unknown = jnp.zeros_like(value)
@@ -116,7 +119,7 @@ def play(
             value=value,
             outcome=unknown,
             target=unknown,
-            is_real=seen.is_choice & ~state.terminated,
+            is_real=seen.is_choice & is_ours & ~state.terminated,
         )
         ended = after.terminated & ~state.terminated
         made = _Made(sample, state.current_player, ended, points.astype(jnp.float32) / POINTS)
@@ -127,20 +130,21 @@ def play(
     return state, _with_outcomes(made, trace), jax.tree.map(lambda x: jnp.sum(x, axis=0), tally)
 
 
-def _look(prior: linear_es.Params, state: State) -> features.Seen:
+def _look(prior: linear_es.Params, state: State, is_ours: Array) -> features.Seen:
     """Shows each state to the seat that decides."""
     seen = jax.vmap(lambda one: observe(one, one.current_player, DEFAULT))(state)
-    return features.see(prior, seen, seen.legal_action_mask)
+    return features.see(prior, seen, seen.legal_action_mask, reads=is_ours)
 
 
 def _choose(
-    params: dict, seen: features.Seen, told: Truth, keys: Array
+    params: dict, seen: features.Seen, told: Truth, is_ours: Array, keys: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Draws discards by the policy: int32[N], the actions, the log of the policy, the values."""
     logits = player.logits(params["actor"], seen)
     discard = jax.vmap(jax.random.categorical)(keys, logits).astype(jnp.int32)
     other = jnp.argmax(seen.scores, axis=-1).astype(jnp.int32)
     action = jnp.where(seen.is_choice, discard, other)
+    action = jnp.where(is_ours, action, jnp.argmax(seen.plain, axis=-1).astype(jnp.int32))
     value = network.value(params["critic"], told.told)
     return discard, action, jax.nn.log_softmax(logits), value
 
