@@ -184,26 +184,37 @@ def _batch(rng, size=6):
 
 def test_the_policy_gradient():
     """Of the logits, against the formula in plain numbers; what is not real counts nothing."""
-    batch = _batch(np.random.default_rng(0))
+    batch, stay = _batch(np.random.default_rng(0)), 0.1
     params = network.init(jax.random.key(0), 8)
+    drawn = jax.random.normal(jax.random.key(1), (8, 1))
+    actor = params["actor"]["params"]
+    actor["Dense_5"] = {"kernel": drawn}
+    added = network.residual(params["actor"], batch.tiles, batch.context)
+    logits = jnp.where(batch.open, batch.prior + added, batch.prior)
+    batch = batch.replace(log_policy=jax.nn.log_softmax(logits))
 
     def total(prior):
-        return learning.loss(params, batch.replace(prior=prior), 0.1, 0.2)[0]
+        return learning.loss(params, batch.replace(prior=prior), stay, 0.2)[0]
 
     found = -np.asarray(jax.grad(total)(batch.prior))
     one = jax.tree.map(np.asarray, batch)
     for row in range(len(one.action)):
         opens, t = np.nonzero(one.open[row])[0], one.action[row]
-        weights = np.exp(one.prior[row, opens].astype(float))
-        pi = dict(zip(opens, weights / weights.sum(), strict=True))
+
+        def share(numbers, opens=opens):
+            weights = np.exp(np.asarray(numbers, float))
+            return dict(zip(opens, weights / weights.sum(), strict=True))
+
+        pi, before = share(logits[row, opens]), share(one.prior[row, opens])
         q = {a: -one.cost[row, a] if one.deals_in[row, a] else one.value[row] for a in opens}
         mean = sum(pi[a] * q[a] for a in opens)
-        nats = -sum(p * np.log(p) for p in pi.values())
+        away = sum(pi[a] * np.log(pi[a] / before[a]) for a in opens)
         surprise = np.clip(one.target[row] - q[t], -3, 3)
         for a in opens:
             expected = pi[a] * (q[a] - mean) + ((a == t) - pi[a]) * surprise
-            expected += 0.1 * pi[a] * (-np.log(pi[a]) - nats)
-            np.testing.assert_allclose(found[row, a], expected * one.is_real[row], atol=1e-5)
+            pull = pi[a] * (np.log(pi[a] / before[a]) - away) - (pi[a] - before[a])
+            expected = (expected - stay * pull) * one.is_real[row]
+            np.testing.assert_allclose(found[row, a], expected, atol=1e-5)
 
 
 def test_the_critic_learns_outcomes_without_deal_ins():
@@ -336,7 +347,8 @@ def test_explain_decides():
     ("arguments", "words"),
     [
         (["--selfplay.lanes", "20"], "multiple of 8"),
-        (["--learning.batch", "4096"], "one batch or more"),
+        (["--learning.batch", "4096"], "fewer than learning.batch"),
+        (["--start", "nowhere.msgpack"], "nowhere.msgpack"),
         (["--learning.clip", "nan"], "learning.clip"),
         (["--evaluation.opponents", "[nobody]"], "nobody"),
         (["--width", "0"], "width"),

@@ -27,8 +27,9 @@ def main(arguments: list[str], runs: pathlib.Path) -> int:
     """Runs, or goes on with, a training run in a folder of `runs`; returns the exit status."""
     try:
         config = settings.parse(arguments, pathlib.Path(), Config)
+        jax.eval_shape(loop.make(config).init)  # reads the file to start from
         run = Run(runs / config.name, config)
-    except (ConfigError, CheckpointError, OSError) as error:
+    except (ConfigError, CheckpointError, ValueError, OSError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2
     try:
