@@ -24,6 +24,7 @@ from agents.learn.checkpoints import CheckpointError, Run
 from agents.learn.config import Config, ConfigError
 from agents.learn.loop import TrainState
 from agents.learn.stop import Stop
+from eval import use_all_cores
 
 DEFAULT = pathlib.Path(__file__).parent / "configs" / "cpu.yaml"
 RUNS = pathlib.Path("runs")
@@ -122,4 +123,6 @@ def match(pairing: evaluation.Pairing) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    if settings.named(sys.argv[1:], "method") == "actor":
+        use_all_cores()
     sys.exit(main())
