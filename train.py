@@ -3,7 +3,7 @@
     python train.py                                    # configs/cpu.yaml
     python train.py --config configs/smoke.yaml        # everything once
     python train.py --seed 1 --learning.batch 512      # any setting
-    python train.py --config configs/strong.yaml       # the shipped player's method
+    python train.py --config configs/strong.yaml       # the actor
     python train.py --config configs/doudizhu.yaml     # the second game
 
 Everything goes to runs/NAME. Stopped at any moment and started again with the same settings, it

@@ -47,7 +47,7 @@ def make(
     claim_depth: int = expectimax.CLAIM_DEPTH,
     alpha: float = 0.6,
     kappa: float = 1.0,
-    danger: float = 1.0,
+    danger: float = 0.5,
     tempo: float = 1.0,
     rules: Rules = DEFAULT,
 ) -> Policy:
@@ -55,7 +55,7 @@ def make(
 
     Args:
       depth, claim_depth, alpha, kappa: as of `expectimax`.
-      danger: weight of deal-ins; 0 leaves them out.
+      danger: weight of deal-ins; 1 as the equation has it, 0 leaves them out.
       tempo: weight of the chance that the hand ends without us; 0 leaves it out.
       rules: the table's rules.
 
