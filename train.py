@@ -19,7 +19,7 @@ import jax
 from tqdm import tqdm
 
 from agents.learn import config as settings
-from agents.learn import curves, evaluation, loop, player
+from agents.learn import curves, evaluation, loop, player, progress
 from agents.learn.checkpoints import CheckpointError, Run
 from agents.learn.config import Config, ConfigError
 from agents.learn.loop import TrainState
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
             if int(state.iteration) < config.iterations:
                 print(f"Stopped after {int(state.iteration)} iterations; start again to go on.")
                 return 130
-            run.finish([match(pairing) for pairing in players.final(state.params)])
+            run.finish([progress.match(pairing) for pairing in players.final(state.params)])
         curves.draw(run.metrics(), config.name).savefig(run.folder / "curves.png", dpi=120)
         print(evaluation.table(run.results() or []))
         print(f"All of it is in {run.folder}.")
@@ -109,17 +109,6 @@ def advance(
     if done % config.checkpoint_every == 0:
         run.save(state)
     return state
-
-
-def match(pairing: evaluation.Pairing) -> dict[str, Any]:
-    """Plays one match of the final table under a progress bar."""
-    names = f"{pairing.a.name} v {pairing.b.name}"
-    with tqdm(total=2 * pairing.pairs, desc=names, unit=" hands", disable=None) as bar:
-
-        def report(done: int, _: int) -> None:
-            bar.update(done - bar.n)
-
-        return evaluation.play(pairing, report)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,12 @@ from agents.actor import curves, loop, network, player
 from agents.actor.config import Config
 from agents.actor.loop import TrainState
 from agents.learn import config as settings
-from agents.learn import evaluation
+from agents.learn import evaluation, progress
 from agents.learn.checkpoints import CheckpointError, Run
 from agents.learn.config import ConfigError
 from agents.learn.evaluation import Pairing
 from agents.learn.stop import Stop
 
-_SHORT_SEED, _FINAL_SEED = 1_000_000, 2_000_000  # walls for watching, walls for the verdict
 WEIGHTS = "weights.msgpack"
 
 
@@ -40,7 +39,7 @@ def main(arguments: list[str], runs: pathlib.Path) -> int:
                 print(f"Stopped after {int(state.iteration)} iterations; start again to go on.")
                 return 130
             (run.folder / WEIGHTS).write_bytes(network.to_bytes(jax.device_get(state.params)))
-            run.finish([match(pairing) for pairing in final(state.params, config)])
+            run.finish([progress.match(pairing) for pairing in final(state.params, config)])
         curves.draw(run.metrics(), config.name).savefig(run.folder / "curves.png", dpi=120)
         print(evaluation.table(run.results() or []))
         print(f"All of it is in {run.folder}.")
@@ -82,7 +81,7 @@ def train(config: Config, run: Run, stop: Stop) -> TrainState:
                     params=watcher.params._replace(actor=jax.device_get(state.params))
                 )
                 for other in others.values():
-                    pairing = Pairing(actor, other, config.evaluation.pairs, _SHORT_SEED)
+                    pairing = Pairing(actor, other, config.evaluation.pairs, evaluation.SHORT_SEED)
                     run.log({"iteration": done, **evaluation.metrics(evaluation.play(pairing))})
             if done % config.checkpoint_every == 0:
                 run.save(state)
@@ -94,17 +93,6 @@ def final(params: Any, config: Config) -> Iterator[Pairing]:
     """Yields the matches at the end, each as it will stand in the table."""
     actor = player.policy("actor", jax.device_get(params))
     for name in config.evaluation.final_opponents:
-        yield Pairing(actor, policy.load(name), config.evaluation.final_pairs, _FINAL_SEED)
-
-
-def match(pairing: Pairing) -> dict[str, Any]:
-    """Plays one match of the final table under a progress bar."""
-    from tqdm import tqdm
-
-    names = f"{pairing.a.name} v {pairing.b.name}"
-    with tqdm(total=2 * pairing.pairs, desc=names, unit=" hands", disable=None) as bar:
-
-        def report(done: int, _: int) -> None:
-            bar.update(done - bar.n)
-
-        return evaluation.play(pairing, report)
+        yield Pairing(
+            actor, policy.load(name), config.evaluation.final_pairs, evaluation.FINAL_SEED
+        )

@@ -61,8 +61,8 @@ def see(
       rules: the table's rules.
       reads: bool[B] whose hands are read; by default all.
     """
-    given = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(legal), *x.shape)), params.weights)
-    look = linear_es.look(params._replace(weights=given), observation, legal, rules, reads)
+    each = linear_es.for_each(params, len(legal))
+    look = linear_es.look(each, observation, legal, rules, reads)
     is_turn = (observation.pending < 0) & ~legal[:, actions.WIN]
     is_open = (look.scores[:, :NUM_KINDS] > linear_es.NEVER) & is_turn[:, None]
     tiles, context, logits = stage(jax.vmap(_in_order), observation, look, is_open)

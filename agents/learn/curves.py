@@ -21,22 +21,11 @@ def draw(metrics: list[dict[str, float]], title: str) -> "Figure":
     figure = Figure(figsize=(12, 3.6), layout="constrained")
     strength, loss, play = figure.subplots(1, 3)
     figure.suptitle(title)
-    opponents = sorted({key.split("/")[1] for line in metrics for key in line if "eval/" in key})
-    for opponent in opponents:
-        start = f"eval/{opponent}/win_rate"
-        lines = [line for line in metrics if f"{start}_mean" in line]
-        x = [line["iteration"] for line in lines]
-        low, mean, high = (
-            [100 * line[f"{start}_{p}"] for line in lines] for p in ("low", "mean", "high")
-        )
-        strength.plot(x, mean, marker="o", markersize=3, label=f"v {opponent}")
-        strength.fill_between(x, low, high, alpha=0.2)
-    strength.axhline(0, color="grey", linewidth=0.8)
+    plot_matches(strength, metrics, "win_rate", 100)
     strength.set(title="Win rate, network alone - opponent", ylabel="points of a hundred")
-    strength.legend()
-    _plot(loss, metrics, {"learn/loss": "loss"})
+    plot(loss, metrics, {"learn/loss": "loss"})
     loss.set(title="TD loss", yscale="log")
-    _plot(play, metrics, {"play/drawn_rate": "hands drawn", "play/epsilon": "random actions"})
+    plot(play, metrics, {"play/drawn_rate": "hands drawn", "play/epsilon": "random actions"})
     play.set(title="Self-play", ylim=(0, 1))
     play.legend()
     for axes in (strength, loss, play):
@@ -44,7 +33,24 @@ def draw(metrics: list[dict[str, float]], title: str) -> "Figure":
     return figure
 
 
-def _plot(axes, metrics: list[dict[str, float]], names: dict[str, str]) -> None:
+def plot_matches(axes, metrics: list[dict[str, float]], what: str, scale: float) -> None:
+    """Plots the difference of a figure, times a scale, to each opponent of the run's matches."""
+    opponents = sorted({key.split("/")[1] for line in metrics for key in line if "eval/" in key})
+    for opponent in opponents:
+        start = f"eval/{opponent}/{what}"
+        lines = [line for line in metrics if f"{start}_mean" in line]
+        x = [line["iteration"] for line in lines]
+        low, mean, high = (
+            [scale * line[f"{start}_{p}"] for line in lines] for p in ("low", "mean", "high")
+        )
+        axes.plot(x, mean, marker="o", markersize=3, label=f"v {opponent}")
+        axes.fill_between(x, low, high, alpha=0.2)
+    axes.axhline(0, color="grey", linewidth=0.8)
+    if opponents:
+        axes.legend()
+
+
+def plot(axes, metrics: list[dict[str, float]], names: dict[str, str]) -> None:
     """Plots metrics by name."""
     for name, label in names.items():
         points = [(m["iteration"], m[name]) for m in metrics if m.get(name) is not None]

@@ -9,7 +9,7 @@ from agents.learn.config import Config
 from agents.policy import Policy
 
 Params = Any
-_SHORT_SEED, _FINAL_SEED = 1_000_000, 2_000_000  # walls for watching, walls for the verdict
+SHORT_SEED, FINAL_SEED = 1_000_000, 2_000_000  # walls for watching, walls for the verdict
 
 
 class Pairing(NamedTuple):
@@ -40,7 +40,7 @@ class Players:
         settings = self._config.evaluation
         for name in settings.opponents:
             yield Pairing(
-                self._alone._replace(params=params), self._others[name], settings.pairs, _SHORT_SEED
+                self._alone._replace(params=params), self._others[name], settings.pairs, SHORT_SEED
             )
 
     def final(self, params: Params) -> Iterator[Pairing]:
@@ -48,12 +48,12 @@ class Players:
         settings = self._config.evaluation
         searching = self._searching._replace(params=params)
         untrained = self._searching._replace(name="its untrained self", params=self._untrained)
-        yield Pairing(searching, untrained, settings.searched_pairs, _FINAL_SEED)
+        yield Pairing(searching, untrained, settings.searched_pairs, FINAL_SEED)
         for name in settings.searched_opponents:
-            yield Pairing(searching, self._others[name], settings.searched_pairs, _FINAL_SEED)
+            yield Pairing(searching, self._others[name], settings.searched_pairs, FINAL_SEED)
         alone = self._alone._replace(params=params)
         for name in settings.opponents:
-            yield Pairing(alone, self._others[name], settings.final_pairs, _FINAL_SEED)
+            yield Pairing(alone, self._others[name], settings.final_pairs, FINAL_SEED)
 
 
 def play(pairing: Pairing, report: Callable[[int, int], None] | None = None) -> dict[str, Any]:

@@ -117,8 +117,13 @@ def _explain(params: Params, observation: Observation, rules: Rules) -> Explanat
 
 def _of_batch(params: Params, observation: Observation, legal: Array, rules: Rules) -> Array:
     """Scores the actions of decisions that share their weights: float32[B, A]."""
-    given = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(legal), *x.shape)), params.weights)
-    return scores(params._replace(weights=given), observation, legal, rules)
+    return scores(for_each(params, len(legal)), observation, legal, rules)
+
+
+def for_each(params: Params, number: int) -> Params:
+    """Gives each of so many decisions the same weights, leading axis B, as `look` takes them."""
+    given = jax.tree.map(lambda x: jnp.broadcast_to(x, (number, *x.shape)), params.weights)
+    return params._replace(weights=given)
 
 
 class _Decision(NamedTuple):
