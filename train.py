@@ -3,7 +3,7 @@
     python train.py                                    # configs/cpu.yaml
     python train.py --config configs/smoke.yaml        # everything once
     python train.py --seed 1 --learning.batch 512      # any setting
-    python train.py --config configs/strong.yaml       # the actor
+    python train.py --config configs/strong.yaml       # the residual
     python train.py --config configs/doudizhu.yaml     # the second game
 
 Everything goes to runs/NAME. Stopped at any moment and started again with the same settings, it
@@ -37,10 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
         from agents.doudizhu.learn import command
 
         return command.main(arguments, RUNS)
-    if settings.named(arguments, "method") == "actor":
-        from agents.actor import command as actor
+    if settings.named(arguments, "method") == "residual":
+        from agents.residual import command as residual
 
-        return actor.main(arguments, RUNS)
+        return residual.main(arguments, RUNS)
     try:
         config = settings.parse(arguments, DEFAULT)
         run = Run(RUNS / config.name, config)
@@ -112,6 +112,6 @@ def advance(
 
 
 if __name__ == "__main__":
-    if settings.named(sys.argv[1:], "method") == "actor":
+    if settings.named(sys.argv[1:], "method") == "residual":
         use_all_cores()
     sys.exit(main())

@@ -17,19 +17,20 @@ import optax
 from flax import struct
 from jax.sharding import Mesh, PartitionSpec
 
-from agents import arena
-from agents.actor import checkpoint, features, learning, network, selfplay
-from agents.actor.config import GROUPS, Config
-from agents.actor.learning import Told
-from agents.actor.selfplay import Samples, Tally
-from agents.linear import linear_es
+from agents import policy
+from agents.policy import Policy
+from agents.residual import branches, features, learning, network
+from agents.residual.branches import POINTS, Branches
+from agents.residual.config import GROUPS, Config
+from agents.residual.features import Prior
+from agents.residual.learning import Gain, Told
 from mjx.state import State
 
 Array = jax.Array
 Params = Any
 Metrics = dict[str, Array]
 
-_LEAST_RATE = 0.05  # of the learning rate, at the end
+_LEAST_RATE = 0.02  # of the learning rate, at the end
 _AXIS = "groups"
 
 
@@ -38,8 +39,8 @@ class TrainState(struct.PyTreeNode):
 
     iteration: Array  # int32[]
     games: State  # [N, ...]
-    params: Params  # the running mean of the actor, which plays in the end
-    current: dict[str, Params]  # of `network.init`
+    params: Params  # the running mean, which plays in the end
+    current: Params
     optimiser: Any  # optax's state
     key: Array  # the run's key, never changed
 
@@ -65,63 +66,65 @@ def make(config: Config, devices: int | None = None) -> Trainer:
 
     def init() -> TrainState:
         key = jax.random.key(config.seed)
-        current = network.init(jax.random.fold_in(key, 0), config.width)
-        if config.start:
-            current["actor"] = checkpoint.actor_from(config.start, current["actor"])
-        keys = selfplay.keys_of(jax.random.fold_in(key, 1), config.selfplay.lanes)
+        params = network.init(jax.random.fold_in(key, 0), config.width)
+        keys = branches.keys_of(jax.random.fold_in(key, 1), config.play.lanes)
         return TrainState(
             iteration=jnp.int32(0),
-            games=selfplay.deal(keys),
-            params=current["actor"],
-            current=current,
-            optimiser={name: optimiser.init(part) for name, part in current.items()},
+            games=branches.deal(keys),
+            params=params,
+            current=jax.tree.map(jnp.copy, params),
+            optimiser=optimiser.init(params),
             key=jax.random.fold_in(key, 2),
         )
 
-    run = functools.partial(_iterate, config=config, optimiser=optimiser, mesh=mesh)
+    run = functools.partial(
+        _iterate,
+        config=config,
+        optimiser=optimiser,
+        mesh=mesh,
+        walker=policy.load(config.play.walker),
+    )
     return Trainer(init, run)
 
 
 def _iterate(
-    state: TrainState, config: Config, optimiser: optax.GradientTransformation, mesh: Mesh
+    state: TrainState,
+    config: Config,
+    optimiser: optax.GradientTransformation,
+    mesh: Mesh,
+    walker: Policy,
 ) -> tuple[TrainState, Metrics]:
-    """Plays a round and learns from it."""
+    """Branches a round of decisions and learns from it."""
     key = jax.random.fold_in(state.key, state.iteration)
-    keys = selfplay.keys_of(jax.random.fold_in(key, 0), config.selfplay.lanes)
-    learn_keys = selfplay.keys_of(jax.random.fold_in(key, 1), GROUPS)
-    rate = _rates(state.iteration, config)
-    games, current, optimised, tally, told = jax.shard_map(
-        functools.partial(_on_device, config=config, optimiser=optimiser),
+    keys = branches.keys_of(jax.random.fold_in(key, 0), config.play.lanes)
+    learn_keys = branches.keys_of(jax.random.fold_in(key, 1), GROUPS)
+    games, current, optimised, gain, told = jax.shard_map(
+        functools.partial(_on_device, config=config, optimiser=optimiser, walker=walker),
         mesh=mesh,
-        in_specs=(PartitionSpec(_AXIS),) * 4 + (PartitionSpec(),) * 4,
+        in_specs=(PartitionSpec(_AXIS),) * 3 + (PartitionSpec(),) * 6,
         out_specs=(PartitionSpec(_AXIS),) + (PartitionSpec(),) * 4,
         check_vma=False,
     )(
         state.games,
         keys,
-        seats(config),
         learn_keys,
+        state.params,
         state.current,
         state.optimiser,
-        rate,
+        _rate(state.iteration, config),
         features.prior(),
+        walker.params,
     )
-    is_begun = state.iteration >= config.learning.critic_first
-    share = jnp.where(is_begun, config.learning.mean, 1.0)
-    # The mean begins as the first actor that has learned anything.
-    share = jnp.where(state.iteration == config.learning.critic_first, 1.0, share)
-    mean = jax.tree.map(lambda old, new: old + share * (new - old), state.params, current["actor"])
-    number = jnp.maximum(told.number, 1)
+    share = jnp.where(state.iteration == 0, 1.0, config.learning.mean)
+    mean = jax.tree.map(lambda old, new: old + share * (new - old), state.params, current)
+    decisions, number = jnp.maximum(gain.number, 1), jnp.maximum(told.number, 1)
     metrics = {
-        "play/hands": tally.hands,
-        "play/drawn": tally.drawn / jnp.maximum(tally.hands, 1),
-        "play/deal_ins": tally.deal_ins / jnp.maximum(tally.hands, 1),
-        "play/decisions": tally.decisions,
-        "learn/entropy": told.entropy / number,
-        "learn/away": told.away / number,
-        "learn/divergence": told.divergence / number,
-        "learn/surprise": told.surprise / number,
-        "learn/explained": learning.explained(told),
+        "play/decisions": gain.number,
+        "play/other": gain.other / decisions,
+        "play/gain": POINTS * gain.points / decisions,
+        "play/gain_error": POINTS * jnp.sqrt(gain.squared) / decisions,
+        "learn/loss": told.error / number,
+        "learn/less": (told.begun - told.error) / number,
     }
     return (
         state.replace(
@@ -135,62 +138,57 @@ def _iterate(
     )
 
 
-def seats(config: Config) -> Array:
-    """Marks the actor's seats in each lane: bool[N, P]; two of a table's four, or all."""
-    ours = arena.seats_of_a(jnp.arange(config.selfplay.lanes, dtype=jnp.int32))
-    return ours if config.selfplay.opponent == "linear_es" else jnp.ones_like(ours)
-
-
-def _rates(iteration: Array, config: Config) -> dict[str, Array]:
-    """Returns the learning rates of an iteration."""
-    begin = config.learning.critic_first
-    done = (iteration - begin) / max(config.iterations - begin, 1)
-    wave = (1 + jnp.cos(jnp.pi * jnp.clip(done, 0, 1))) / 2
-    rate = config.learning.learning_rate
-    actor = rate * (_LEAST_RATE + (1 - _LEAST_RATE) * wave)
-    return {"actor": jnp.where(iteration < begin, 0.0, actor), "critic": jnp.float32(2 * rate)}
+def _rate(iteration: Array, config: Config) -> Array:
+    """Returns the learning rate of an iteration."""
+    wave = (1 + jnp.cos(jnp.pi * jnp.clip(iteration / config.iterations, 0, 1))) / 2
+    return config.learning.learning_rate * (_LEAST_RATE + (1 - _LEAST_RATE) * wave)
 
 
 def _on_device(
     games: State,
     keys: Array,
-    ours: Array,
     learn_keys: Array,
-    current: dict,
-    optimised: dict,
-    rate: dict,
-    prior: linear_es.Params,
+    mean: Params,
+    current: Params,
+    optimised: Any,
+    rate: Array,
+    prior: Prior,
+    walker_params: Any,
     config: Config,
     optimiser: optax.GradientTransformation,
-) -> tuple[State, dict, dict, Tally, Told]:
+    walker: Policy,
+) -> tuple[State, Params, Any, Gain, Told]:
     """Does one device's part of an iteration: its groups' hands, everybody's gradients."""
-    steps, trace = config.selfplay.steps, config.selfplay.trace
-    groups = len(learn_keys)
-    games, samples, tally = selfplay.play(current, prior, games, keys, groups, steps, trace, ours)
-    batches = _batches(samples, learn_keys, config)
+    games, samples = branches.play(
+        walker,
+        walker_params,
+        prior,
+        games,
+        keys,
+        len(learn_keys),
+        config.play.steps,
+        config.play.stride,
+    )
+    gain = learning.gain(mean, samples)  # before anything is learned from them
+    flat, is_there, orders = _batches(samples, learn_keys, config)
 
     def one_update(carry: tuple, index: Array) -> tuple:
         current, optimised = carry
-        batch = jax.tree.map(lambda x: x[index], batches[0])
-        batch = batch.replace(is_real=batch.is_real & batches[1][index])
-        (_, told), gradients = jax.value_and_grad(learning.loss, has_aux=True)(
-            current, batch, config.learning.stay, config.learning.clip
-        )
+        batch = jax.tree.map(lambda x: x[index], flat)
+        batch = batch.replace(is_real=batch.is_real & is_there[index])
+        (_, told), gradients = jax.value_and_grad(learning.loss, has_aux=True)(current, batch)
         gradients, told = jax.lax.psum((gradients, told), _AXIS)
         gradients = jax.tree.map(lambda x: x / jnp.maximum(told.number, 1), gradients)
-        new, kept = {}, {}
-        for name, part in gradients.items():
-            change, kept[name] = optimiser.update(part, optimised[name])
-            change = jax.tree.map(lambda x, name=name: -rate[name] * x, change)
-            new[name] = optax.apply_updates(current[name], change)
-        return (new, kept), told
+        change, optimised = optimiser.update(gradients, optimised)
+        change = jax.tree.map(lambda x: -rate * x, change)
+        return (optax.apply_updates(current, change), optimised), told
 
-    (current, optimised), told = jax.lax.scan(one_update, (current, optimised), batches[2])
-    tally = jax.lax.psum(tally, _AXIS)
-    return games, current, optimised, tally, jax.tree.map(jnp.sum, told)
+    (current, optimised), told = jax.lax.scan(one_update, (current, optimised), orders)
+    gain = jax.lax.psum(gain, _AXIS)
+    return games, current, optimised, gain, jax.tree.map(jnp.sum, told)
 
 
-def _batches(samples: Samples, keys: Array, config: Config) -> tuple[Samples, Array, Array]:
+def _batches(samples: Branches, keys: Array, config: Config) -> tuple[Branches, Array, Array]:
     """Puts the real decisions of each group in order, and draws batches of them.
 
     Returns:

@@ -1,4 +1,4 @@
-"""`train.py` for the actor: the terminal's and the clock's side of a run."""
+"""`train.py` for the residual: the terminal's and the clock's side of a run."""
 
 import pathlib
 import sys
@@ -9,9 +9,9 @@ from typing import Any
 import jax
 
 from agents import policy
-from agents.actor import curves, loop, network, player
-from agents.actor.config import Config
-from agents.actor.loop import TrainState
+from agents.residual import curves, loop, network, player
+from agents.residual.config import Config
+from agents.residual.loop import TrainState
 from agents.learn import config as settings
 from agents.learn import evaluation, progress
 from agents.learn.checkpoints import CheckpointError, Run
@@ -26,7 +26,6 @@ def main(arguments: list[str], runs: pathlib.Path) -> int:
     """Runs, or goes on with, a training run in a folder of `runs`; returns the exit status."""
     try:
         config = settings.parse(arguments, pathlib.Path(), Config)
-        jax.eval_shape(loop.make(config).init)  # reads the file to start from
         run = Run(runs / config.name, config)
     except (ConfigError, CheckpointError, ValueError, OSError) as error:
         print(f"train.py: {error}", file=sys.stderr)
@@ -63,7 +62,7 @@ def train(config: Config, run: Run, stop: Stop) -> TrainState:
         f"{'Going on' if start else 'Starting'} with {run.folder} at iteration {start}; compiling."
     )
     iterate = jax.jit(trainer.run, donate_argnums=0)
-    watcher = player.policy("actor", ())
+    watcher = player.policy("residual", ())
     others = {name: policy.load(name) for name in config.evaluation.opponents}
     with tqdm(total=config.iterations, initial=start, unit=" iterations", disable=None) as bar:
         while int(state.iteration) < config.iterations and not stop.wanted:
@@ -77,11 +76,11 @@ def train(config: Config, run: Run, stop: Stop) -> TrainState:
             bar.set_postfix(decisions_per_s=f"{rate:.0f}")
             run.log({"iteration": done, **values, "time/seconds": took})
             if done % config.evaluation.every == 0:
-                actor = watcher._replace(
-                    params=watcher.params._replace(actor=jax.device_get(state.params))
+                ours = watcher._replace(
+                    params=watcher.params._replace(residual=jax.device_get(state.params))
                 )
                 for other in others.values():
-                    pairing = Pairing(actor, other, config.evaluation.pairs, evaluation.SHORT_SEED)
+                    pairing = Pairing(ours, other, config.evaluation.pairs, evaluation.SHORT_SEED)
                     run.log({"iteration": done, **evaluation.metrics(evaluation.play(pairing))})
             if done % config.checkpoint_every == 0:
                 run.save(state)
@@ -91,8 +90,8 @@ def train(config: Config, run: Run, stop: Stop) -> TrainState:
 
 def final(params: Any, config: Config) -> Iterator[Pairing]:
     """Yields the matches at the end, each as it will stand in the table."""
-    actor = player.policy("actor", jax.device_get(params))
+    ours = player.policy("residual", jax.device_get(params))
     for name in config.evaluation.final_opponents:
         yield Pairing(
-            actor, policy.load(name), config.evaluation.final_pairs, evaluation.FINAL_SEED
+            ours, policy.load(name), config.evaluation.final_pairs, evaluation.FINAL_SEED
         )
