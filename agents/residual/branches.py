@@ -24,7 +24,6 @@ from agents.residual import features
 from agents.residual.features import Prior, Seen
 from agents.search import playout
 from agents.search.value import NEVER
-from mjx import score
 from mjx.observe import Observation, observe
 from mjx.rules import DEFAULT
 from mjx.state import State
@@ -36,6 +35,7 @@ Array = jax.Array
 POINTS = np.float32(1000)  # what points are counted in
 DANGERS = np.array([0.5, 0.0, 2.0, 0.5], np.float32)  # weights by which a branch each is the best
 NUM_BRANCHES = len(DANGERS)
+MARGIN = np.float32(400)  # points behind the search's best, beyond which nothing is branched
 _SHARE = 8  # one of so many hands of a group may be dealt anew after a decision
 _OWN_WALLS = playout.own_walls(DEFAULT)
 
@@ -107,15 +107,14 @@ def branch(prior: Prior, state: State, keys: Array) -> Branches:
     legal = observation.legal_action_mask & is_turn[:, None]
     seen = features.see(prior, observation, legal)
     kind, is_open = jax.vmap(choose)(seen)
-    is_open = is_open & seen.is_choice[:, None]
+    is_choice = seen.is_choice & (jnp.sum(is_open, axis=-1, dtype=jnp.int32) > 1)
+    is_open = is_open & is_choice[:, None]
     walls = jax.vmap(_shuffled)(keys, state)
     lanes = jax.vmap(_begin)(walls, observation, kind)
     lanes = lanes.replace(is_done=~is_open)
     lanes = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), lanes)
-    ended = playout.play(lanes, _OWN_WALLS).state
-    seats = jnp.repeat(state.current_player, NUM_BRANCHES)
-    points = jax.vmap(lambda one, seat: score.settle(one, _OWN_WALLS)[seat])(ended, seats)
-    points = points.reshape(kind.shape).astype(jnp.float32) / POINTS
+    ended = playout.play(lanes, _OWN_WALLS)
+    points = playout.paid(ended, _OWN_WALLS).reshape(kind.shape) / POINTS
     return Branches(
         tiles=jnp.take_along_axis(seen.tiles, kind[..., None], axis=1),
         context=seen.context,
@@ -123,7 +122,7 @@ def branch(prior: Prior, state: State, keys: Array) -> Branches:
         value=jnp.take_along_axis(seen.values, kind, axis=1),
         is_open=is_open,
         points=jnp.where(is_open, points, 0),
-        is_real=seen.is_choice,
+        is_real=is_choice,
     )
 
 
@@ -141,7 +140,7 @@ def choose(seen: Seen) -> tuple[Array, Array]:
             worth = worth.at[kind].set(NEVER)
         best = jnp.argmax(worth).astype(jnp.int32)
         kinds.append(best)
-        there.append(worth[best] > NEVER)
+        there.append((worth[best] > NEVER) & (values[best] >= jnp.max(values) - MARGIN))
     return jnp.stack(kinds), jnp.stack(there)
 
 

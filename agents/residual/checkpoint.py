@@ -3,18 +3,16 @@
 import os
 from typing import Any
 
-import jax
-
 from agents.learn import checkpoints
 from agents.residual import network
 from agents.residual.config import Config
 
 
 def residual_of(folder: str | os.PathLike[str]) -> Any:
-    """Reads the newest residual of a run, the running mean.
+    """Reads the newest residual of a run.
 
     Raises:
       CheckpointError: no run of this kind lies there, or none that has a checkpoint.
     """
-    config = checkpoints.read_config(folder, Config)
-    return checkpoints.read_params(folder, lambda: network.init(jax.random.key(0), config.width))
+    checkpoints.read_config(folder, Config)
+    return checkpoints.read_params(folder, network.init)

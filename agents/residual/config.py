@@ -33,10 +33,9 @@ class PlayConfig:
 class LearningConfig:
     """Adam on the decisions of each iteration; the rate falls to a fiftieth along a cosine."""
 
-    learning_rate: float = 1e-3
-    batch: int = 1024  # decisions of a gradient step
-    epochs: int = 2  # that each iteration's decisions are learned from
-    mean: float = 0.1  # share of the newest residual in the running mean that plays in the end
+    learning_rate: float = 3e-3
+    batch: int = 4096  # decisions of a gradient step
+    epochs: int = 1  # that each iteration's decisions are learned from
 
     def __post_init__(self) -> None:
         """Refuses impossible values."""
@@ -45,12 +44,11 @@ class LearningConfig:
         if self.batch % GROUPS:
             raise ValueError(f"learning.batch: a multiple of {GROUPS}, not {self.batch}.")
         check_within("learning.epochs", self.epochs, 1, 1000)
-        check_within("learning.mean", self.mean, 1e-6, 1.0)
 
 
 @dataclass(frozen=True)
 class EvaluationConfig:
-    """Matches of the running mean: while it learns, and at the end."""
+    """Matches: while it learns, and at the end."""
 
     every: int = 100  # iterations
     pairs: int = 500
@@ -76,7 +74,6 @@ class Config:
     seed: int = 0
     iterations: int = 200
     checkpoint_every: int = 10
-    width: int = 48
     play: PlayConfig = field(default_factory=PlayConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
@@ -87,7 +84,6 @@ class Config:
         check_within("seed", self.seed, 0, 2**32 - 1)
         check_within("iterations", self.iterations, 1, 1 << 30)
         check_within("checkpoint_every", self.checkpoint_every, 1, 1 << 30)
-        check_within("width", self.width, 1, 4096)
         if self.choices < self.learning.batch:
             raise ValueError(
                 f"play.lanes x play.steps: some {self.choices} decisions to learn from, "

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from agents.residual import features, network
+from agents.residual import network
 from agents.residual.branches import POINTS, Branches
 
 Array = jax.Array
@@ -40,7 +40,7 @@ def values(params: Any, batch: Branches) -> Array:
     """Values the branches, thousands of points: float32[..., K]; 0 where not open."""
     base = jnp.where(batch.is_open, batch.value, 0)
     added = network.of_kinds(params, batch.tiles, batch.context, batch.kind)
-    return (base + features.SCALE * added) / POINTS
+    return (base + added) / POINTS
 
 
 def loss(params: Any, batch: Branches) -> tuple[Array, Told]:

@@ -39,8 +39,7 @@ class TrainState(struct.PyTreeNode):
 
     iteration: Array  # int32[]
     games: State  # [N, ...]
-    params: Params  # the running mean, which plays in the end
-    current: Params
+    params: Params
     optimiser: Any  # optax's state
     key: Array  # the run's key, never changed
 
@@ -66,13 +65,12 @@ def make(config: Config, devices: int | None = None) -> Trainer:
 
     def init() -> TrainState:
         key = jax.random.key(config.seed)
-        params = network.init(jax.random.fold_in(key, 0), config.width)
+        params = network.init()
         keys = branches.keys_of(jax.random.fold_in(key, 1), config.play.lanes)
         return TrainState(
             iteration=jnp.int32(0),
             games=branches.deal(keys),
             params=params,
-            current=jax.tree.map(jnp.copy, params),
             optimiser=optimiser.init(params),
             key=jax.random.fold_in(key, 2),
         )
@@ -98,10 +96,10 @@ def _iterate(
     key = jax.random.fold_in(state.key, state.iteration)
     keys = branches.keys_of(jax.random.fold_in(key, 0), config.play.lanes)
     learn_keys = branches.keys_of(jax.random.fold_in(key, 1), GROUPS)
-    games, current, optimised, gain, told = jax.shard_map(
+    games, params, optimised, gain, told = jax.shard_map(
         functools.partial(_on_device, config=config, optimiser=optimiser, walker=walker),
         mesh=mesh,
-        in_specs=(PartitionSpec(_AXIS),) * 3 + (PartitionSpec(),) * 6,
+        in_specs=(PartitionSpec(_AXIS),) * 3 + (PartitionSpec(),) * 5,
         out_specs=(PartitionSpec(_AXIS),) + (PartitionSpec(),) * 4,
         check_vma=False,
     )(
@@ -109,14 +107,11 @@ def _iterate(
         keys,
         learn_keys,
         state.params,
-        state.current,
         state.optimiser,
         _rate(state.iteration, config),
         features.prior(),
         walker.params,
     )
-    share = jnp.where(state.iteration == 0, 1.0, config.learning.mean)
-    mean = jax.tree.map(lambda old, new: old + share * (new - old), state.params, current)
     decisions, number = jnp.maximum(gain.number, 1), jnp.maximum(told.number, 1)
     metrics = {
         "play/decisions": gain.number,
@@ -130,8 +125,7 @@ def _iterate(
         state.replace(
             iteration=state.iteration + 1,
             games=games,
-            params=mean,
-            current=current,
+            params=params,
             optimiser=optimised,
         ),
         metrics,
@@ -148,8 +142,7 @@ def _on_device(
     games: State,
     keys: Array,
     learn_keys: Array,
-    mean: Params,
-    current: Params,
+    params: Params,
     optimised: Any,
     rate: Array,
     prior: Prior,
@@ -169,23 +162,23 @@ def _on_device(
         config.play.steps,
         config.play.stride,
     )
-    gain = learning.gain(mean, samples)  # before anything is learned from them
+    gain = learning.gain(params, samples)  # before anything is learned from them
     flat, is_there, orders = _batches(samples, learn_keys, config)
 
     def one_update(carry: tuple, index: Array) -> tuple:
-        current, optimised = carry
+        params, optimised = carry
         batch = jax.tree.map(lambda x: x[index], flat)
         batch = batch.replace(is_real=batch.is_real & is_there[index])
-        (_, told), gradients = jax.value_and_grad(learning.loss, has_aux=True)(current, batch)
+        (_, told), gradients = jax.value_and_grad(learning.loss, has_aux=True)(params, batch)
         gradients, told = jax.lax.psum((gradients, told), _AXIS)
         gradients = jax.tree.map(lambda x: x / jnp.maximum(told.number, 1), gradients)
         change, optimised = optimiser.update(gradients, optimised)
         change = jax.tree.map(lambda x: -rate * x, change)
-        return (optax.apply_updates(current, change), optimised), told
+        return (optax.apply_updates(params, change), optimised), told
 
-    (current, optimised), told = jax.lax.scan(one_update, (current, optimised), orders)
+    (params, optimised), told = jax.lax.scan(one_update, (params, optimised), orders)
     gain = jax.lax.psum(gain, _AXIS)
-    return games, current, optimised, gain, jax.tree.map(jnp.sum, told)
+    return games, params, optimised, gain, jax.tree.map(jnp.sum, told)
 
 
 def _batches(samples: Branches, keys: Array, config: Config) -> tuple[Branches, Array, Array]:

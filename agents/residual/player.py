@@ -41,7 +41,7 @@ def make(path: str = "", scale: float = 1.0, rules: Rules = DEFAULT) -> Policy:
     if not 0 <= scale < float("inf"):
         raise ValueError(f"scale is a factor of 0 or more, not {scale}.")
     params = checkpoint.residual_of(path) if path else network.shipped()
-    return policy("residual", network.scaled(params, scale), rules)
+    return policy("residual", jax.tree.map(lambda x: scale * x, params), rules)
 
 
 def policy(name: str, residual: Any, rules: Rules = DEFAULT) -> Policy:
@@ -65,7 +65,7 @@ def values(residual: Any, seen: Seen) -> Array:
     The search's best discard keeps its value, so that against a kong only the choice of the discard
     is the residual's.
     """
-    added = features.SCALE * network.residual(residual, seen.tiles, seen.context)
+    added = network.residual(residual, seen.tiles, seen.context)
     discards = seen.values[:, :NUM_KINDS]
     best = jnp.argmax(jnp.where(seen.open, discards, -jnp.inf), axis=-1)
     added = added - jnp.take_along_axis(added, best[:, None], axis=-1)

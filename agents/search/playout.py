@@ -5,7 +5,7 @@ if it brings the hand nearer, a kong if it takes it no further, a win always. It
 own words instead of an observation, which costs more than the play. Where several claims bring
 the hand equally near the first is made, without a look at accepting tiles.
 
-L = lanes (hands in play), T = 34 kinds, S = 4 suits. Seat 0 is the one whose points count.
+L = lanes (hands in play), T = 34 kinds, S = 4 suits. Each lane has a seat whose points count.
 """
 
 import dataclasses
@@ -48,9 +48,10 @@ class Lane(struct.PyTreeNode):
     """One hand in play."""
 
     state: State
+    seat: Array  # int32[]   whose points count
     shown: Words  # four uint32[]  tiles that lie open, discards and melds, by suit
     first: Array  # int32[]   the action to begin with, -1 once it is done
-    turns: Array  # int32[]   own turns of seat 0 still to be reached
+    turns: Array  # int32[]   own turns of the seat still to be reached
     is_done: Array  # bool[]   ended, or the last of these turns is reached
 
 
@@ -104,15 +105,16 @@ def start(state: State, observation: Observation, action: Array, turns: int) -> 
     """Makes a lane that begins with an action, int32[], whatever the rule would do.
 
     Args:
-      state: seen by seat 0 as `observation`.
-      observation: of seat 0.
-      action: int32[] a legal id.
+      state: seen by the seat to decide, whose points count, as `observation`.
+      observation: the seat's.
+      action: int32[] a legal id, or -1 for the rule's.
       turns: own turns after which the hand is valued as it stands; 0 plays to the end.
     """
     # A claim's own discard belongs to the same turn.
     is_claim = (action >= actions.CHOW_LOW) & (action <= actions.PONG)
     return Lane(
         state=state,
+        seat=state.current_player,
         shown=tuple(packed.from_counts(4 - observation.unseen - observation.hand)),
         first=action,
         turns=np.int32(turns if turns > 0 else _FOREVER) + is_claim,
@@ -138,25 +140,35 @@ def play(lanes: Lane, rules: Rules) -> Lane:
 
 
 def results(lanes: Lane, value: ValueFunction, params: object, rules: Rules) -> Array:
-    """Gives the points of seat 0 in lanes that are done: float32[L].
+    """Gives the points of each lane's seat, in lanes that are done: float32[L].
 
     Of a hand that ended, those paid; of one that stands at an own turn, its value.
     """
-    paid = jax.vmap(lambda state: score.settle(state, rules)[0])(lanes.state)
-    stands = jax.vmap(functools.partial(_value_of, value, params, rules=rules))
-    return jnp.where(lanes.state.terminated, paid, stands(lanes))
+    stands = jax.vmap(functools.partial(value_of, value, params, rules=rules))
+    return jnp.where(lanes.state.terminated, paid(lanes, rules), stands(lanes))
 
 
-def _value_of(value: ValueFunction, params: object, lane: Lane, rules: Rules) -> Array:
-    """Values seat 0's hand at its own turn: float32[]."""
-    state, own = lane.state, jnp.stack(lane.state.hands.rows[0])
-    seen = observe(state, 0, rules).replace(unseen=_unseen(jnp.stack(lane.shown), own, jnp.int8))
+def paid(lanes: Lane, rules: Rules) -> Array:
+    """Gives what each lane's seat is paid, where its hand has ended: float32[L]."""
+
+    def one(state: State, seat: Array) -> Array:
+        return score.settle(state, rules)[seat].astype(jnp.float32)
+
+    return jax.vmap(one)(lanes.state, lanes.seat)
+
+
+def value_of(value: ValueFunction, params: object, lane: Lane, rules: Rules) -> Array:
+    """Values the hand of a lane's seat at its own turn: float32[]."""
+    state, seat = lane.state, lane.seat
+    own = jnp.stack(state.hands.row(seat))
+    seen = observe(state, seat, rules)
+    seen = seen.replace(unseen=_unseen(jnp.stack(lane.shown), own, jnp.int8))
     num_melds = distance_melds(own)
     own = jnp.where(state.terminated, np.uint32(0), own)
     position = Position(
         hand=own,
-        chows=jnp.stack(state.chows.rows[0]),
-        sets=jnp.stack(state.sets.rows[0]),
+        chows=jnp.stack(state.chows.row(seat)),
+        sets=jnp.stack(state.sets.row(seat)),
         num_melds=num_melds,
         draws=jnp.int32(0),
     )
@@ -256,11 +268,11 @@ def _advance(lane: Lane, action: Array, rules: Rules) -> Lane:
             lane.shown, _by_suit(before), drawn, _by_suit(after), strict=True
         )
     )
-    is_own_turn = (after.current_player == 0) & (after.queue == 0) & ~after.terminated
+    is_own_turn = (after.current_player == lane.seat) & (after.queue == 0) & ~after.terminated
     turns = lane.turns - is_own_turn
     can_win = after.legal[actions.CALL_WORD] & _WIN_BIT > 0
     stands = is_own_turn & (turns <= 0) & ~can_win
-    played = Lane(after, shown, jnp.full_like(action, -1), turns, after.terminated | stands)
+    played = Lane(after, lane.seat, shown, jnp.full_like(action, -1), turns, after.terminated | stands)
     return _where(lane.is_done, lane, played)
 
 
