@@ -1,4 +1,4 @@
-"""The actor: what it sees and is told, what it learns, and its run, on one device and on eight."""
+"""The residual: what it is added to and sees, its branches and what they teach, and its run."""
 
 import functools
 import pathlib
@@ -12,18 +12,18 @@ import pytest
 
 import mjx
 from agents import policy
-from agents.actor import command, features, learning, network, player, selfplay, truth
-from agents.actor.config import Config
 from agents.learn import config as settings
 from agents.learn.checkpoints import CheckpointError
+from agents.residual import branches, command, features, learning, network, player
+from agents.residual.branches import Branches
+from agents.residual.config import Config
+from agents.search import playout
 from mjx import packed
-from mjx.observe import observe
 from mjx.rules import DEFAULT, Rules
 from tests import scenes_of_play
-from tests.oracle import hand as oracle
 
 ROOT = pathlib.Path(__file__).parent.parent
-SMOKE = ROOT / "configs" / "actor_smoke.yaml"
+SMOKE = ROOT / "configs" / "residual_smoke.yaml"
 _QUICKLY = {"xla_backend_optimization_level": 0}
 _quick = functools.partial(jax.jit, compiler_options=_QUICKLY)
 
@@ -37,45 +37,91 @@ def _decisions():
 
 @functools.cache
 def _see():
-    return _quick(lambda seen: features.see(features.prior(), seen, seen.legal_action_mask))
+    prior = features.prior()
+    return _quick(lambda seen: features.see(prior, seen, seen.legal_action_mask))(_decisions())
 
 
-def test_untrained_it_is_the_linear_player():
-    """Move for move, since its last layer is zero; and another network plays otherwise."""
-    seen = _see()(_decisions())
-    begin = network.init(jax.random.key(0), 8)["actor"]
-    prior = jnp.argmax(seen.scores, axis=1)
-    drawn = 4 * jax.random.normal(jax.random.key(1), (8, 1))
-    changed = jax.tree.map(lambda x: drawn if x.shape == drawn.shape else x, begin)
-    played = []
-    for actor in (begin, changed):
-        discard = jnp.argmax(player.logits(actor, seen), axis=1)
-        played.append(np.asarray(jnp.where(seen.is_choice, discard, prior)))
-    np.testing.assert_array_equal(played[0], prior)
-    differs = played[1] != played[0]
-    assert differs.sum() > 5 and not differs[~np.asarray(seen.is_choice)].any()
-    legal = np.asarray(_decisions().legal_action_mask)
-    assert legal[np.arange(len(legal)), played[1]].all()
+def _drawn(seed):
+    """Parameters of another network."""
+    shapes = network.init()
+    keys = iter(jax.random.split(jax.random.key(seed), len(jax.tree.leaves(shapes))))
+    return jax.tree.map(lambda x: jax.random.normal(next(keys), x.shape), shapes)
+
+
+def test_untrained_it_is_the_search():
+    """Value for value that of the search with opponents; another network changes discards alone."""
+    seen, decisions = _see(), _decisions()
+    search = policy.load("expectimax_opp:alpha=1.0")
+    found = np.asarray(_quick(search.explain)(search.params, decisions).value)
+    begun = np.asarray(player.values(network.init(), seen))
+    np.testing.assert_array_equal(begun, seen.values)
+    legal = np.asarray(decisions.legal_action_mask)
+    np.testing.assert_allclose(begun[legal], found[legal], rtol=1e-5, atol=0.01)
+    assert (begun[~legal] == -np.inf).all()
+    changed = np.asarray(player.values(_drawn(1), seen))
+    differs = changed.argmax(axis=1) != begun.argmax(axis=1)
+    choices = np.asarray(seen.is_choice)
+    assert 5 < differs.sum() and not differs[~choices].any()
+    assert legal[np.arange(len(legal)), changed.argmax(axis=1)].all()
+    np.testing.assert_array_equal(changed[:, 34:], begun[:, 34:])
+    best = begun[:, :34].argmax(axis=1)[choices]
+    np.testing.assert_array_equal(changed[choices, best], begun[choices, best])
 
 
 def test_what_it_sees():
-    seen, decisions = _see()(_decisions()), _decisions()
+    seen, decisions = _see(), _decisions()
     is_open, tiles = np.asarray(seen.open), np.asarray(seen.tiles)
     assert tiles.shape[1:] == (34, features.TILE) and seen.context.shape[1] == features.CONTEXT
     choices = np.asarray(seen.is_choice)
     assert 20 < choices.sum() < len(choices)
     held = np.asarray(decisions.hand) > 0
     assert (is_open <= held).all() and not is_open[np.asarray(decisions.pending) >= 0].any()
-    prior = np.where(is_open, np.asarray(seen.prior), -np.inf)[choices]
-    np.testing.assert_allclose(prior.max(axis=1), 0)
-    scores = np.asarray(seen.scores)[choices][:, :34]
-    gap = (scores - scores.max(axis=1, keepdims=True)) / features.TEMPERATURE
-    np.testing.assert_allclose(prior[is_open[choices]], gap[is_open[choices]], atol=1e-5)
+    assert (is_open[choices] == held[choices]).all()
+    assert (tiles[~is_open] == 0).all() and np.isfinite(tiles).all()
+    assert np.isfinite(np.asarray(seen.context)).all()
+    behind = np.where(is_open, np.asarray(seen.values)[:, :34], -np.inf)[choices]
+    behind = np.maximum((behind - behind.max(axis=1, keepdims=True)) / 100, -10)
+    shown = tiles[choices][..., features.COST + 9]
+    np.testing.assert_allclose(shown[is_open[choices]], behind[is_open[choices]], atol=1e-4)
+    full = policy.load("expectimax_opp:alpha=1.0,danger=0,tempo=0")
+    half = policy.load("expectimax_opp:alpha=1.0,danger=0.5,tempo=0")
+    plain, with_danger = (
+        np.asarray(_quick(one.explain)(one.params, decisions).value)[:, :34] for one in (full, half)
+    )
+    # Half the danger is half the cost, and half the chance that the hand ends with it.
+    ends = 1 - np.prod(1 - tiles[..., features.COST - 6 : features.COST - 3] / 5, axis=-1)
+    lost = plain - plain * (1 - 0.5 * ends) + 50 * tiles[..., features.COST]
+    where = is_open & choices[:, None]
+    np.testing.assert_allclose((plain - with_danger)[where], lost[where], atol=0.5)
+
+
+def test_which_branches_are_tried():
+    """In plain Python: the best with danger for a half, nothing, double, and the next best."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        is_open = rng.random(34) < rng.choice([0.03, 0.1, 0.4])
+        is_open[rng.integers(34)] = True
+        values = np.where(is_open, rng.normal(size=34) * 150, -np.inf).astype(np.float32)
+        cost = (rng.random(34) ** 4 * 400).astype(np.float32)
+        tiles = np.zeros((34, features.TILE), np.float32)
+        tiles[:, features.COST] = cost / 100
+        every = np.concatenate([values, np.full(76, -np.inf, np.float32)])
+        seen = features.Seen(every, np.bool_(True), is_open, tiles, np.zeros(features.CONTEXT))
+        kinds, there = (np.asarray(x) for x in branches.choose(jax.tree.map(jnp.asarray, seen)))
+        left = list(np.nonzero(is_open)[0])
+        for place, danger in enumerate((0.5, 0, 2, 0.5)):
+            if not left:
+                assert not there[place:].any()
+                break
+            best = max(left, key=lambda k: values[k] - (danger - 0.5) * cost[k])
+            left.remove(best)
+            assert kinds[place] == best
+            assert there[place] == (values[best] >= values.max() - branches.MARGIN)
 
 
 @functools.cache
-def _states():
-    """Own turns of greedy play, near its end."""
+def _branched():
+    """Turns of greedy play near its end, their branches, and the keys of their walls."""
     act = policy.load("greedy").act
 
     @_quick
@@ -83,190 +129,132 @@ def _states():
         states = jax.vmap(mjx.init)(jax.random.split(key, 24))
 
         def one_step(states, step):
-            seen = jax.vmap(observe)(states, states.current_player)
+            seen = jax.vmap(mjx.observe)(states, states.current_player)
             keys = jax.random.split(jax.random.fold_in(key, step), 24)
-            action = act((), keys, seen, states.legal_action_mask)
-            return jax.vmap(mjx.step)(states, action), states
+            return jax.vmap(mjx.step)(states, act((), keys, seen, states.legal_action_mask)), None
 
-        return jax.lax.scan(one_step, states, jnp.arange(60))[1]
+        return jax.lax.scan(one_step, states, jnp.arange(45))[0]
 
-    states = jax.tree.map(lambda x: x[25:].reshape(-1, *x.shape[2:]), run(jax.random.key(1)))
-    mask = np.asarray(jax.vmap(lambda state: state.legal_action_mask)(states))
-    turns = np.nonzero(mask[:, :34].any(axis=1) & ~np.asarray(states.terminated))[0][::9]
-    return jax.tree.map(lambda x: x[turns], states)
-
-
-@functools.cache
-def _truth():
-    return _quick(lambda states: truth.truth_of(states, DEFAULT))
+    states, keys = run(jax.random.key(1)), branches.keys_of(jax.random.key(2), 24)
+    prior = features.prior()
+    found = _quick(lambda states: branches.branch(prior, states, keys))(states)
+    return states, keys, jax.tree.map(np.asarray, found)
 
 
-def test_the_truth_is_told():
-    """Hands' distances, and where in the wall what they need lies, counted one by one."""
-    states = _states()
-    told = _truth()(states)
-    each = (truth.SIZE - 15) // 4
-    numbers = np.asarray(told.told)
-    assert len(numbers) > 20
+def test_branches_are_played_to_their_end():
+    """Against the game's own steps, from the same walls, by the rule of the playouts."""
+    states, keys, found = _branched()
+    rules = playout.own_walls(DEFAULT)
+    row, place = np.nonzero(found.is_open)
+    assert len(set(row)) >= 5 and (found.is_open.sum(axis=1)[found.is_real] > 1).all()
+    turns = np.asarray(states.queue) == 0
+    assert not found.is_real[~turns | np.asarray(states.terminated)].any()
+    walls = _quick(jax.vmap(branches._shuffled))(keys, states)
+    each = jax.tree.map(lambda x: x[row], walls)
+    seats = np.asarray(each.current_player)
+
+    @_quick
+    def one_step(states, given):
+        seen = jax.vmap(lambda s: mjx.observe(s, s.current_player, rules))(states)
+        shown = packed.from_counts(4 - seen.unseen - seen.hand)
+        action = playout.choose(states, shown, given)
+        return jax.vmap(lambda s, a: mjx.step(s, a, rules))(states, action)
+
+    given = jnp.asarray(found.kind[row, place])
+    points = np.zeros(len(row))
+    for _ in range(200):
+        each = one_step(each, given)
+        given = jnp.full_like(given, -1)
+        points += np.asarray(each.rewards)[np.arange(len(row)), seats]
+        if np.asarray(each.terminated).all():
+            break
+    assert np.asarray(each.terminated).all() and (points != 0).sum() > 5
+    np.testing.assert_allclose(found.points[row, place], points / 1000, atol=1e-6)
+
+
+def test_walls_are_shuffled_within_what_is_left():
+    """The tiles of all four shares together are those that were left; hands stay."""
+    states, keys, _ = _branched()
+    walls = _quick(jax.vmap(branches._shuffled))(keys, states)
     for row in range(24):
-        state = jax.tree.map(lambda x, row=row: np.asarray(x)[row], states)
-        hands = np.asarray(packed.to_counts(state.hands.to_array()))
-        wall = state.wall[state.head : state.tail - DEFAULT.reserve + 1]
-        for place in range(4):
-            seat = (state.current_player + place) % 4
-            counts = hands[seat].tolist()
-            melds = (17 - sum(counts)) // 3
-            lacks = oracle.deficiency(counts, melds)
-            mine = numbers[row, each * place : each * (place + 1)]
-            assert mine[:6].argmax() == min(lacks, 5) and mine[:6].sum() == 1
-            needs = [k for k in range(34) if counts[k] < 4 and _lowers(counts, k, melds, lacks)]
-            hits = [n for n, kind in enumerate(wall) if kind in needs]
-            own = [n for n in hits if (n + 1) % 4 == place]
-            first, ours = (x[0] if x else 56 for x in (hits, own))
-            np.testing.assert_allclose(mine[6:8], np.exp([-first / 6, -ours / 6]), atol=1e-5)
-            np.testing.assert_allclose(mine[11:13], [len(hits) / 16, len(own) / 8], atol=1e-5)
-            fed = [hands[(state.current_player + q) % 4][needs].sum() / 8 for q in range(4)]
-            np.testing.assert_allclose(mine[15:19], fed, atol=1e-5)
-    assert (np.asarray(told.cost) > 0).sum() == np.asarray(told.deals_in).sum()
+        state, wall = (
+            jax.tree.map(lambda x, row=row: np.asarray(x)[row], s) for s in (states, walls)
+        )
+        left = np.sort(state.wall[state.head : state.tail + 1])
+        counts = [(wall.sub_draws >> np.uint32(8 * seat)) & 255 for seat in range(4)]
+        size, first = DEFAULT.sub_wall_size, DEFAULT.num_dealt
+        shares = [
+            wall.wall[first + size * seat + count : first + size * (seat + 1)]
+            for seat, count in enumerate(counts)
+        ]
+        np.testing.assert_array_equal(np.sort(np.concatenate(shares)), left)
+        np.testing.assert_array_equal(wall.hands.to_array(), state.hands.to_array())
 
 
-def _lowers(counts, kind, melds, lacks):
-    more = list(counts)
-    more[kind] += 1
-    return oracle.deficiency(more, melds) < lacks
-
-
-def test_dealing_in_costs_what_is_paid():
-    """For each discard: who wins on it by the game itself, and what a win of one tai costs."""
-    states = _states()
-    told = jax.tree.map(np.asarray, _truth()(states))
-    mask = np.asarray(jax.vmap(lambda state: state.legal_action_mask)(states))
-    row, kind = np.nonzero(mask[:, :34])
-    each = jax.tree.map(lambda x: x[row], states)
-    after = _quick(jax.vmap(mjx.step))(each, jnp.asarray(kind, jnp.int32))
-    asked = np.asarray(jax.vmap(lambda state: state.legal_action_mask)(after))[:, 107]
-    wins = asked & ~np.asarray(after.terminated) & (np.asarray(after.pending) >= 0)
-    np.testing.assert_array_equal(wins, told.deals_in[row, kind])
-    assert wins.sum() > 5
-    winner, payer, dealer, streak = (
-        np.asarray(x)[wins]
-        for x in (after.current_player, each.current_player, each.dealer, each.streak)
-    )
-    has_dealer = (winner == dealer) | (payer == dealer)
-    cost = DEFAULT.base + DEFAULT.unit * (1 + has_dealer * (1 + 2 * streak))
-    np.testing.assert_allclose(told.cost[row, kind][wins], cost / 1000, rtol=1e-6)
-    assert (told.cost[~told.deals_in] == 0).all()
-
-
-def _batch(rng, size=6):
-    """Made-up decisions with a few open discards each."""
-    is_open = rng.random((size, 34)) < 0.15
-    is_open[:, 3] = is_open[:, 20] = True
-    prior = np.where(is_open, rng.normal(size=(size, 34)), -1e9).astype(np.float32)
-    action = np.array([rng.choice(np.nonzero(row)[0]) for row in is_open])
+def _batch(rng, size=7):
+    """Made-up branches."""
+    is_open = rng.random((size, 4)) < 0.7
+    is_open[:, :2] = True
     normal = lambda *shape: jnp.asarray(rng.normal(size=shape), jnp.float32)  # noqa: E731
-    return selfplay.Samples(
-        tiles=normal(size, 34, features.TILE),
+    return Branches(
+        tiles=normal(size, 4, features.TILE),
         context=normal(size, features.CONTEXT),
-        open=jnp.asarray(is_open),
-        prior=jnp.asarray(prior),
-        log_policy=jax.nn.log_softmax(jnp.asarray(prior)),
-        action=jnp.asarray(action, jnp.int32),
-        told=normal(size, truth.SIZE),
-        cost=jnp.abs(normal(size, 34)),
-        deals_in=jnp.asarray(rng.random((size, 34)) < 0.3),
-        value=normal(size),
-        outcome=normal(size),
-        target=normal(size),
-        is_real=jnp.asarray(rng.random(size) < 0.8).at[0].set(True),
+        kind=jnp.asarray(rng.integers(0, 34, (size, 4)), jnp.int32),
+        value=jnp.where(jnp.asarray(is_open), 300 * normal(size, 4), -jnp.inf),
+        is_open=jnp.asarray(is_open),
+        points=normal(size, 4),
+        is_real=jnp.asarray(rng.random(size) < 0.7).at[0].set(True),
     )
 
 
-def test_the_policy_gradient():
-    """Of the logits, against the formula in plain numbers; what is not real counts nothing."""
-    batch, stay = _batch(np.random.default_rng(0)), 0.1
-    params = network.init(jax.random.key(0), 8)
-    drawn = jax.random.normal(jax.random.key(1), (8, 1))
-    actor = params["actor"]["params"]
-    actor["Dense_5"] = {"kernel": drawn}
-    added = network.residual(params["actor"], batch.tiles, batch.context)
-    logits = jnp.where(batch.open, batch.prior + added, batch.prior)
-    batch = batch.replace(log_policy=jax.nn.log_softmax(logits))
-
-    def total(prior):
-        return learning.loss(params, batch.replace(prior=prior), stay, 0.2)[0]
-
-    found = -np.asarray(jax.grad(total)(batch.prior))
-    one = jax.tree.map(np.asarray, batch)
-    for row in range(len(one.action)):
-        opens, t = np.nonzero(one.open[row])[0], one.action[row]
-
-        def share(numbers, opens=opens):
-            weights = np.exp(np.asarray(numbers, float))
-            return dict(zip(opens, weights / weights.sum(), strict=True))
-
-        pi, before = share(logits[row, opens]), share(one.prior[row, opens])
-        q = {a: -one.cost[row, a] if one.deals_in[row, a] else one.value[row] for a in opens}
-        mean = sum(pi[a] * q[a] for a in opens)
-        away = sum(pi[a] * np.log(pi[a] / before[a]) for a in opens)
-        surprise = np.clip(one.target[row] - q[t], -3, 3)
-        for a in opens:
-            expected = pi[a] * (q[a] - mean) + ((a == t) - pi[a]) * surprise
-            pull = pi[a] * (np.log(pi[a] / before[a]) - away) - (pi[a] - before[a])
-            expected = (expected - stay * pull) * one.is_real[row]
-            np.testing.assert_allclose(found[row, a], expected, atol=1e-5)
-
-
-def test_the_critic_learns_outcomes_without_deal_ins():
-    batch = _batch(np.random.default_rng(1))
-    params = network.init(jax.random.key(0), 8)
-    told = learning.loss(params, batch, 0.0, 0.2)[1]
-    one = jax.tree.map(np.asarray, batch)
-    value = np.asarray(network.value(params["critic"], batch.told))
-    counts = one.is_real & ~one.deals_in[np.arange(len(value)), one.action]
-    np.testing.assert_allclose(told.error, ((value - one.outcome)[counts] ** 2).sum(), rtol=1e-5)
-    assert told.number == one.is_real.sum() and told.number_valued == counts.sum()
-
-
-def test_outcomes_and_targets():
-    """Two lanes of made-up decisions against the recursion in plain Python."""
-    rng = np.random.default_rng(3)
-    steps, lanes, trace = 30, 2, 0.7
-    ended = rng.random((steps, lanes)) < 0.15
-    seat = rng.integers(0, 4, (steps, lanes))
-    is_real = rng.random((steps, lanes)) < 0.7
-    points = rng.normal(size=(steps, lanes, 4))
-    value = rng.normal(size=(steps, lanes))
-    blank = _batch(rng, 1)
-    samples = jax.tree.map(
-        lambda x: jnp.broadcast_to(x[0], (steps, lanes, *x.shape[1:])), blank
-    ).replace(value=jnp.asarray(value, jnp.float32), is_real=jnp.asarray(is_real))
-    made = selfplay._Made(
-        samples,
-        jnp.asarray(seat, jnp.int32),
-        jnp.asarray(ended),
-        jnp.asarray(points, jnp.float32),
+def test_loss_and_gain():
+    """Against sums in plain numbers; what is not real or not open counts nothing."""
+    batch, params = _batch(np.random.default_rng(0)), _drawn(0)
+    params = jax.tree.map(lambda x: 0.1 * x, params)
+    total, told = learning.loss(params, batch)
+    gain = learning.gain(params, batch)
+    one, inner = jax.tree.map(np.asarray, batch), jax.tree.map(np.asarray, params)["params"]
+    loss, begun, number, other, more = 0.0, 0.0, 0, 0, []
+    for row in np.nonzero(one.is_real)[0]:
+        weights = one.context[row] @ inner["Dense_0"]["kernel"] + inner["Dense_0"]["bias"]
+        opens = np.nonzero(one.is_open[row])[0]
+        kinds = one.kind[row, opens]
+        added = 30 * (one.tiles[row, opens] @ weights + inner["kind"][kinds])
+        base, points = one.value[row, opens] / 1000, one.points[row, opens]
+        found = base + added / 1000
+        loss += np.square(found - found.mean() - points + points.mean()).sum()
+        begun += np.square(base - base.mean() - points + points.mean()).sum()
+        chosen = found.argmax()
+        number, other = number + 1, other + (chosen > 0)
+        more.append(points[chosen] - points[0])
+    np.testing.assert_allclose([total, told.error, told.begun], [loss, loss, begun], rtol=1e-4)
+    assert told.number == gain.number == number and gain.other == other
+    np.testing.assert_allclose(
+        [gain.points, gain.squared], [np.sum(more), np.square(more).sum()], rtol=1e-4
     )
-    found = selfplay._with_outcomes(made, trace)
-    for lane in range(lanes):
-        for step in range(steps):
-            end = next((n for n in range(step, steps) if ended[n, lane]), None)
-            real = is_real[step, lane] and end is not None
-            assert bool(found.is_real[step, lane]) == real
-            if not real:
-                continue
-            mine = points[end, lane, seat[step, lane]]
-            later = [
-                n
-                for n in range(step + 1, end + 1)
-                if seat[n, lane] == seat[step, lane] and is_real[n, lane]
-            ]
-            target = following = mine
-            for n in [*reversed(later), step]:
-                target = (1 - trace) * following + trace * target
-                following = value[n, lane]
-            np.testing.assert_allclose(found.outcome[step, lane], mine, rtol=1e-5)
-            np.testing.assert_allclose(found.target[step, lane], target, rtol=1e-4)
+    gradients = jax.grad(lambda b: learning.loss(params, b)[0], allow_int=True)(batch)
+    assert (np.asarray(gradients.points)[~one.is_real] == 0).all()
+    assert (np.asarray(gradients.points)[~one.is_open] == 0).all()
+
+
+def test_what_is_learned_is_what_branches_say():
+    """From branches whose points hang on one number of a kind, weighed by one of the decision."""
+    batch = _batch(np.random.default_rng(3), 512)
+    batch = batch.replace(is_real=jnp.ones(512, bool))
+    base = jnp.where(batch.is_open, batch.value, 0) / 1000
+    truth = base + 0.05 * batch.tiles[..., 3] * batch.context[:, 5:6]
+    batch = batch.replace(points=truth)
+    params = network.init()
+
+    @jax.jit
+    def step(params, _):
+        gradients = jax.grad(lambda p: learning.loss(p, batch)[0])(params)
+        return jax.tree.map(lambda p, g: p - 0.2 * g, params, gradients), None
+
+    params = jax.lax.scan(step, params, None, length=300)[0]
+    kernel = np.asarray(params["params"]["Dense_0"]["kernel"])
+    assert np.unravel_index(np.abs(kernel).argmax(), kernel.shape) == (5, 3)
+    np.testing.assert_allclose(kernel[5, 3], 50 / 30, rtol=0.05)
 
 
 @pytest.mark.slow
@@ -275,13 +263,13 @@ def test_eight_devices_and_two_halves_are_one_run(tmp_path):
     program = """
 import pathlib, sys, jax, numpy as np
 jax.config.update("jax_num_cpu_devices", 8)
-from agents.actor import loop
-from agents.actor.config import Config
+from agents.residual import loop
+from agents.residual.config import Config
 from agents.learn import config as settings
 from agents.learn.checkpoints import Run
 
 folder, smoke = sys.argv[1:]
-arguments = ["--config", smoke, "--selfplay.steps", "24", "--iterations", "3"]
+arguments = ["--config", smoke, "--iterations", "3"]
 config = settings.parse(arguments, pathlib.Path(), Config)
 quickly = {"xla_backend_optimization_level": 0}
 
@@ -307,10 +295,10 @@ for devices in (1, 8):
         same = jax.tree.map(lambda a, b: bool((a == b).all()), again, states[0])
         assert jax.tree.all(same)
 one, many = jax.device_get([state.replace(key=None) for state in states])
-assert not np.array_equal(one.params["params"]["Dense_5"]["kernel"], 0)
+assert not np.array_equal(one.params["params"]["Dense_0"]["kernel"], 0)
 for a, b in zip(jax.tree.leaves(one.games), jax.tree.leaves(many.games), strict=True):
     np.testing.assert_array_equal(a, b)
-for a, b in zip(jax.tree.leaves(one.current), jax.tree.leaves(many.current), strict=True):
+for a, b in zip(jax.tree.leaves(one.params), jax.tree.leaves(many.params), strict=True):
     np.testing.assert_allclose(a, b, atol=2e-4)
 """
     done = subprocess.run(
@@ -320,23 +308,26 @@ for a, b in zip(jax.tree.leaves(one.current), jax.tree.leaves(many.current), str
         text=True,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    player = policy.load(f"actor:path={tmp_path / 'run'}")
-    assert player.params.actor["params"]["Embed_0"]["embedding"].shape == (34, 8)
+    trained = policy.load(f"residual:path={tmp_path / 'run'}")
+    assert np.abs(trained.params.residual["params"]["Dense_0"]["kernel"]).max() > 0
 
 
 def test_the_player_loads_and_refuses(tmp_path):
-    shipped = policy.load("actor")
-    assert shipped.params.prior.network is not None
+    shipped, half = policy.load("residual"), policy.load("residual:scale=0.5")
+    kernels = [one.params.residual["params"]["Dense_0"]["kernel"] for one in (shipped, half)]
+    np.testing.assert_allclose(0.5 * kernels[0], kernels[1])
+    with pytest.raises(ValueError, match="scale is a factor"):
+        policy.load("residual:scale=-1.0")
     with pytest.raises(CheckpointError, match="holds no run"):
-        policy.load(f"actor:path={tmp_path}")
+        policy.load(f"residual:path={tmp_path}")
     for rules in (Rules(hand_tiles=13, reserve=0), Rules(ligu=8)):
         with pytest.raises(ValueError, match="16 tiles"):
-            policy.load("actor", rules=rules)
+            policy.load("residual", rules=rules)
 
 
 @pytest.mark.slow
 def test_explain_decides():
-    shipped, decisions = policy.load("actor"), _decisions()
+    shipped, decisions = policy.load("residual"), _decisions()
     shown = _quick(shipped.explain)(shipped.params, decisions)
     keys = jax.random.split(jax.random.key(0), len(decisions.pending))
     played = _quick(shipped.act)(shipped.params, keys, decisions, decisions.legal_action_mask)
@@ -346,12 +337,11 @@ def test_explain_decides():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--selfplay.lanes", "20"], "multiple of 8"),
+        (["--play.lanes", "20"], "multiple of 8"),
         (["--learning.batch", "4096"], "fewer than learning.batch"),
-        (["--start", "nowhere.msgpack"], "nowhere.msgpack"),
-        (["--learning.clip", "nan"], "learning.clip"),
+        (["--play.walker", "nobody"], "nobody"),
+        (["--learning.learning_rate", "nan"], "learning.learning_rate"),
         (["--evaluation.opponents", "[nobody]"], "nobody"),
-        (["--width", "0"], "width"),
     ],
 )
 def test_bad_settings_are_refused(arguments, words, tmp_path, capsys):
@@ -362,4 +352,4 @@ def test_bad_settings_are_refused(arguments, words, tmp_path, capsys):
 
 def test_settings_of_the_configs():
     strong = settings.parse(["--config", str(ROOT / "configs/strong.yaml")], pathlib.Path(), Config)
-    assert strong.iterations > 100 and strong.method == "actor"
+    assert strong.iterations > 100 and strong.method == "residual"

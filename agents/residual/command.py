@@ -9,15 +9,15 @@ from typing import Any
 import jax
 
 from agents import policy
-from agents.residual import curves, loop, network, player
-from agents.residual.config import Config
-from agents.residual.loop import TrainState
 from agents.learn import config as settings
 from agents.learn import evaluation, progress
 from agents.learn.checkpoints import CheckpointError, Run
 from agents.learn.config import ConfigError
 from agents.learn.evaluation import Pairing
 from agents.learn.stop import Stop
+from agents.residual import curves, loop, network, player
+from agents.residual.config import Config
+from agents.residual.loop import TrainState
 
 WEIGHTS = "weights.msgpack"
 
@@ -92,6 +92,4 @@ def final(params: Any, config: Config) -> Iterator[Pairing]:
     """Yields the matches at the end, each as it will stand in the table."""
     ours = player.policy("residual", jax.device_get(params))
     for name in config.evaluation.final_opponents:
-        yield Pairing(
-            ours, policy.load(name), config.evaluation.final_pairs, evaluation.FINAL_SEED
-        )
+        yield Pairing(ours, policy.load(name), config.evaluation.final_pairs, evaluation.FINAL_SEED)

@@ -48,7 +48,5 @@ def gains(
     x = [part[:, 0].mean() for part in parts]
     weights = [part[:, 1] / part[:, 1].sum() for part in parts]
     mean = [(w * part[:, 2]).sum() for w, part in zip(weights, parts, strict=True)]
-    error = [
-        np.sqrt(((w * part[:, 3]) ** 2).sum()) for w, part in zip(weights, parts, strict=True)
-    ]
+    error = [np.sqrt(((w * part[:, 3]) ** 2).sum()) for w, part in zip(weights, parts, strict=True)]
     return np.array(x), np.array(mean), np.array(error)

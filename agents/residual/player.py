@@ -78,7 +78,6 @@ def _explain(params: Params, observation: Observation, rules: Rules) -> Explanat
     legal = observation.legal_action_mask
     seen = features.see(params.prior, observation, legal, rules)
     before, after = (
-        jnp.where(jnp.isfinite(x), x, jnp.nan)
-        for x in (seen.values, values(params.residual, seen))
+        jnp.where(jnp.isfinite(x), x, jnp.nan) for x in (seen.values, values(params.residual, seen))
     )
     return Explanation(before, after, greedy.accepting_after(observation, legal))

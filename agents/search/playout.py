@@ -272,7 +272,9 @@ def _advance(lane: Lane, action: Array, rules: Rules) -> Lane:
     turns = lane.turns - is_own_turn
     can_win = after.legal[actions.CALL_WORD] & _WIN_BIT > 0
     stands = is_own_turn & (turns <= 0) & ~can_win
-    played = Lane(after, lane.seat, shown, jnp.full_like(action, -1), turns, after.terminated | stands)
+    played = Lane(
+        after, lane.seat, shown, jnp.full_like(action, -1), turns, after.terminated | stands
+    )
     return _where(lane.is_done, lane, played)
 
 

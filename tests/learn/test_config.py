@@ -5,10 +5,10 @@ import pathlib
 
 import pytest
 
-from agents.actor import config as actor
 from agents.doudizhu.learn import config as doudizhu
 from agents.learn import config as settings
 from agents.learn.config import Config, ConfigError
+from agents.residual import config as residual
 
 CONFIGS = pathlib.Path(__file__).parents[2] / "configs"
 
@@ -23,7 +23,7 @@ def _file(tmp_path, text):
 def test_files_are_read_and_survive_json(path):
     game, method = (settings.named(["--config", str(path)], key) for key in ("game", "method"))
     assert (game == "doudizhu") == ("doudizhu" in path.stem)
-    kind = {None: Config, "doudizhu": doudizhu.Config, "actor": actor.Config}[game or method]
+    kind = {None: Config, "doudizhu": doudizhu.Config, "residual": residual.Config}[game or method]
     config = settings.parse([], path, kind)
     assert config.name == path.stem
     assert settings.from_dict(settings.to_dict(config), kind) == config
