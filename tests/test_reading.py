@@ -175,8 +175,8 @@ def _table(wins, tai, ready, **changes):
 def _prepare(reading, seen, danger, tempo):
     """Makes the context where a ready seat wins a tenth of its draws, a twentieth of discards."""
     params = {"draw": jnp.float32(0.1), "discard": jnp.float32(0.05)}
-    made = opponents.risk(lambda params, seen: reading, Rules())
-    return made.prepare(params | opponents.weights(danger, tempo), seen)
+    params |= opponents.weights(danger, tempo)
+    return opponents.context_of(params, reading, seen, Rules())
 
 
 def test_danger_by_hand():

@@ -185,7 +185,7 @@ def risk() -> Risk:
         del params, context
         return jnp.float32(-40), jnp.float32(0.75)
 
-    return Risk(lambda params, observation: (), discards, passing)
+    return Risk(lambda params, observation, wanted: (), discards, passing)
 
 
 PASS_RISK = (-40.0, 0.75)

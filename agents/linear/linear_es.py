@@ -39,7 +39,6 @@ _TO_DISCARD, _AT_REST = 256, 32  # such hands looked at together
 _LEFT = 256  # and hands that discards leave
 _EARLY = 15  # discards, before which nobody is taken to be ready who has more tiles than
 _FEW = 10
-_READ = 64  # decisions whose opponents are read together
 _CLAIMS = np.array(options.CLAIMS, np.int32)
 _KONGS = slice(actions.CONCEALED_KONG, actions.CHOW_LOW)
 # Levels of actions, by tiles missing and then by these.
@@ -215,7 +214,7 @@ def _read(
         cost, _ = jax.vmap(lambda one, view: prices.deal_in(one, view, rules))(reading, seen)
         return Read(cost / 100, jnp.sum(ready, axis=-1), wins, wins * tai, ready)
 
-    return map_where(block, is_turn & (is_late | is_open), observation, _READ)
+    return map_where(block, is_turn & (is_late | is_open), observation, network.AT_ONCE)
 
 
 def _tile_scores(given: Array, late: Array, facts: Array) -> Array:

@@ -33,6 +33,7 @@ from mjx.stage import stage
 Array = jax.Array
 Params = Any  # a pytree of arrays
 
+AT_ONCE = 64  # decisions whose opponents are read together
 _REACH = 3  # ranks up and down that a kind's neighbours go
 
 
@@ -122,7 +123,7 @@ def chances(params: Params, features: Features) -> Reading:
 
 
 def read(params: Params, observations: Observation) -> Reading:
-    """Reads the opponents of a block of decisions, leading axis B; some 64 are fastest."""
+    """Reads the opponents of a block of decisions, leading axis B; `AT_ONCE` are fastest."""
     features = stage(jax.vmap(features_of), observations)
     return stage(jax.vmap(functools.partial(chances, params)), features)
 

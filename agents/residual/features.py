@@ -12,13 +12,11 @@ import numpy as np
 from agents.linear import linear_es
 from agents.linear.features import TILE as LINEAR_TILE
 from agents.linear.linear_es import Look
-from agents.reading import network as reading_network
 from agents.reading import prices
 from agents.reading.network import Reading
-from agents.search import expectimax, handmade, opponents
+from agents.search import expectimax, handmade, opponents, tree
 from agents.search.tree import Settings, Solver
 from agents.search.value import NEVER
-from agents.worklist import map_where
 from mjx import actions
 from mjx.observe import Observation
 from mjx.rules import DEFAULT, Rules
@@ -34,7 +32,6 @@ SCALE = np.float32(100)  # points, in which values are shown
 _STEPS = 7  # tiles missing that are told apart
 _FAR = np.float32(10)  # of these units: what lies further behind the best is as bad
 _SAFE = np.float32(10)  # points to be paid on average, below which a discard is called safe
-_READ = 64  # decisions read together
 
 
 class Prior(NamedTuple):
@@ -70,23 +67,18 @@ def see(prior: Prior, observation: Observation, legal: Array, rules: Rules = DEF
       rules: the table's rules.
     """
     settings = Settings(depth=1, claim_depth=1, alpha=1.0, rules=rules)
-    risk = opponents.risk(opponents.read, rules)
-    params, risk_params = prior.search
-    solver = Solver(settings, handmade.value(), risk, params, risk_params)
-    values = expectimax.action_values(solver, observation, legal)
+    solver = Solver(settings, handmade.value(), opponents.risk(rules), *prior.search)
+    contexts = tree.prepare(solver, observation, jnp.any(legal, axis=-1))
+    values = expectimax.action_values(solver, observation, legal, contexts)
     look = linear_es.look(linear_es.for_each(prior.linear, len(legal)), observation, legal, rules)
     is_turn = (observation.pending < 0) & ~legal[:, actions.WIN]
     is_open = (values[:, :NUM_KINDS] > NEVER) & is_turn[:, None]
     is_choice = jnp.sum(is_open, axis=-1, dtype=jnp.int32) > 1
-    network = risk_params["network"]
-    reading = map_where(
-        lambda seen: reading_network.read(network, seen), is_choice, observation, _READ
-    )
     tiles, context = stage(
         jax.vmap(lambda *each: _in_order(*each, rules=rules)),
         observation,
         look,
-        reading,
+        contexts.risk.reading,
         values,
         is_open,
     )

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from flax import struct
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from agents import policy
 from agents.policy import Policy
@@ -65,15 +65,20 @@ def make(config: Config, devices: int | None = None) -> Trainer:
 
     def init() -> TrainState:
         key = jax.random.key(config.seed)
-        params = network.init()
         keys = branches.keys_of(jax.random.fold_in(key, 1), config.play.lanes)
-        return TrainState(
+        params = network.init()
+        begun = TrainState(
             iteration=jnp.int32(0),
             games=branches.deal(keys),
             params=params,
             optimiser=optimiser.init(params),
             key=jax.random.fold_in(key, 2),
         )
+        # Where an iteration leaves it, so that the second is not compiled anew.
+        everywhere, by_group = (NamedSharding(mesh, PartitionSpec(*x)) for x in ((), (_AXIS,)))
+        places = jax.tree.map(lambda _: everywhere, begun)
+        places = places.replace(games=jax.tree.map(lambda _: by_group, begun.games))
+        return jax.lax.with_sharding_constraint(begun, places)
 
     run = functools.partial(
         _iterate,

@@ -15,7 +15,7 @@ from agents import greedy
 from agents.policy import Explanation, Policy
 from agents.search import budget, handmade, tree
 from agents.search import root as roots
-from agents.search.tree import Leaves, Risk, Settings, Solver
+from agents.search.tree import Contexts, Leaves, Risk, Settings, Solver
 from agents.search.value import NEVER, ValueFunction
 from agents.worklist import is_real, map_where
 from mjx import actions
@@ -113,13 +113,16 @@ def policy(
     return Policy(name, params if risk is None else (params, risk_params), act, explain)
 
 
-def action_values(solver: Solver, observation: Observation, legal: Array) -> Array:
+def action_values(
+    solver: Solver, observation: Observation, legal: Array, contexts: Contexts | None = None
+) -> Array:
     """Values each action of each decision by search.
 
     Args:
       solver: settings, value function and parameters.
       observation: leading axis B.
-      legal: bool[B, A].
+      legal: bool[B, A]; where nothing is legal nothing is searched.
+      contexts: of `tree.prepare`, where they are wanted for something else, too.
 
     Returns:
       float32[B, A], `NEVER` for what is not legal or beyond the width.
@@ -131,7 +134,7 @@ def action_values(solver: Solver, observation: Observation, legal: Array) -> Arr
         raise ValueError("merge saves nothing where a value function values all draws together.")
     batch = legal.shape[0]
     if batch <= _DECISIONS_AT_ONCE:
-        return _values(solver, observation, legal)
+        return _values(solver, observation, legal, contexts)
     pieces = -(-batch // _DECISIONS_AT_ONCE)
     padding = pieces * _DECISIONS_AT_ONCE - batch
 
@@ -140,15 +143,18 @@ def action_values(solver: Solver, observation: Observation, legal: Array) -> Arr
         return x.reshape(pieces, _DECISIONS_AT_ONCE, *x.shape[1:])
 
     values = jax.lax.map(
-        lambda piece: _values(solver, *piece), jax.tree.map(cut, (observation, legal))
+        lambda piece: _values(solver, *piece), jax.tree.map(cut, (observation, legal, contexts))
     )
     return values.reshape(-1, actions.NUM_ACTIONS)[:batch]
 
 
-def _values(solver: Solver, observation: Observation, legal: Array) -> Array:
+def _values(
+    solver: Solver, observation: Observation, legal: Array, contexts: Contexts | None
+) -> Array:
     """Values the actions of a batch that fits the memory: float32[B, A]."""
     root = jax.vmap(roots.root_of)(observation, legal)
-    contexts = jax.vmap(functools.partial(tree.prepare, solver))(observation)
+    if contexts is None:
+        contexts = tree.prepare(solver, observation, jnp.any(legal, axis=-1))
     settings = solver.settings
     depth = jnp.where(observation.pending >= 0, settings.asked_depth, settings.depth)
     # By layers below the first draw; what draws first has tasks of its own by draw from depth 2 on.
@@ -205,7 +211,7 @@ def count_leaves(solver: Solver, observation: Observation, legal: Array) -> Leav
     root = jax.vmap(roots.root_of)(observation, legal)
     own_turn = jax.vmap(roots.wanted)(root)[:, 0]
     tasks = jax.vmap(roots.task, (0, None, 0))(root, jnp.int32(0), own_turn)
-    contexts = jax.vmap(functools.partial(tree.prepare, solver))(observation)
+    contexts = tree.prepare(solver, observation, own_turn)
     return tree.count_leaves(solver, contexts, tasks)
 
 

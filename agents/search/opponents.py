@@ -7,7 +7,6 @@ says once a decision (`agents.reading`). O = 3 opponents in turn order, T = 34 k
 positions.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -16,11 +15,12 @@ import numpy as np
 
 from agents.policy import Policy
 from agents.reading import network, prices
-from agents.reading.features import NUM_OPPONENTS, features_of
+from agents.reading.features import NUM_OPPONENTS
 from agents.reading.network import Reading
 from agents.search import expectimax, handmade
 from agents.search.tree import Risk, Settings
 from agents.search.value import Position
+from agents.worklist import map_where
 from mjx.observe import Observation
 from mjx.rules import DEFAULT, Rules
 from mjx.score.payments import ALL_PAY
@@ -34,8 +34,9 @@ _SELF_DRAW_TAI = 1  # that a self-drawn win has more
 
 
 class Context(NamedTuple):
-    """Rho and sigma of one decision."""
+    """Rho and sigma of one decision, and what they come from."""
 
+    reading: Reading
     rho: Array  # float32[T]  of each discard
     sigma: Array  # float32[T]
     rho_pass: Array  # float32[]
@@ -69,7 +70,7 @@ def make(
         handmade.value(),
         handmade.params(),
         settings,
-        risk(read, rules),
+        risk(rules),
         network.shipped() | weights(danger, tempo),
     )
 
@@ -87,32 +88,16 @@ def weights(danger: float, tempo: float) -> dict[str, Array]:
     return {name: jnp.float32(weight) for name, weight in found.items()}
 
 
-def read(params: Any, observation: Observation) -> Reading:
-    """Reads the opponents of one observation."""
-    return stage(network.chances, params["network"], stage(features_of, observation))
+def risk(rules: Rules) -> Risk:
+    """Makes rho and sigma; the params are those of `make`: its `network`, and of `context_of`."""
 
+    def prepare(params: Any, observation: Observation, wanted: Array) -> Context:
+        def read(seen: Observation) -> Reading:
+            return network.read(params["network"], seen)
 
-def risk(read: Callable[[Any, Observation], Reading], rules: Rules) -> Risk:
-    """Makes rho and sigma from a way to read hands.
-
-    Args:
-      read: `read(params, observation) -> Reading`. `params` also hold how often a ready seat wins
-        at its `draw` and on another seat's `discard`, and the `weights`.
-      rules: the table's rules.
-    """
-
-    def prepare(params: Any, observation: Observation) -> Context:
-        reading = read(params, observation)
-        cost, ends = prices.deal_in(reading, observation, rules)
-        all_act = jnp.ones(NUM_OPPONENTS, bool)
-        rho, sigma = _gap(params, reading, observation, all_act, rules)
-        acts = (_OPPONENTS > observation.pending_seat) | (
-            observation.robbing & (_OPPONENTS == observation.pending_seat)
-        )
-        rho_pass, sigma_pass = _gap(params, reading, observation, acts, rules)
-        danger = params["danger"]
-        goes_on = 1 - jnp.minimum(danger, 1) * ends
-        return Context(goes_on * rho - danger * cost, goes_on * sigma, rho_pass, sigma_pass)
+        reading = map_where(read, wanted, observation, network.AT_ONCE)
+        each = jax.vmap(lambda one, seen: context_of(params, one, seen, rules))
+        return stage(each, reading, observation)
 
     def discards(params: Any, context: Context, positions: Position) -> tuple[Array, Array]:
         del params
@@ -124,6 +109,28 @@ def risk(read: Callable[[Any, Observation], Reading], rules: Rules) -> Risk:
         return context.rho_pass, context.sigma_pass
 
     return Risk(prepare, discards, passing)
+
+
+def context_of(params: Any, reading: Reading, observation: Observation, rules: Rules) -> Context:
+    """Turns what is read into rho and sigma of one decision.
+
+    Args:
+      params: how often a ready seat wins at its `draw` and on another seat's `discard`, and the
+        `weights`.
+      reading: of the opponents.
+      observation: the decision.
+      rules: the table's rules.
+    """
+    cost, ends = prices.deal_in(reading, observation, rules)
+    all_act = jnp.ones(NUM_OPPONENTS, bool)
+    rho, sigma = _gap(params, reading, observation, all_act, rules)
+    acts = (_OPPONENTS > observation.pending_seat) | (
+        observation.robbing & (_OPPONENTS == observation.pending_seat)
+    )
+    rho_pass, sigma_pass = _gap(params, reading, observation, acts, rules)
+    danger = params["danger"]
+    goes_on = 1 - jnp.minimum(danger, 1) * ends
+    return Context(reading, goes_on * rho - danger * cost, goes_on * sigma, rho_pass, sigma_pass)
 
 
 def _gap(

@@ -50,13 +50,14 @@ _ROWS = 64  # rests grown by one tile at once
 class Risk(NamedTuple):
     """What may happen before our next draw; without it rho = 0 and sigma = 1.
 
-    `prepare(params, observation) -> context` runs once a decision, like a value function's.
+    `prepare(params, observation, wanted) -> context` runs on a batch of decisions, leading axis B,
+    of which those that are wanted, bool[B], will be searched.
     `discards(params, context, positions) -> (rho, sigma)`, float32[N, T] each: expected points if
     the hand ends after this discard and before our next draw, and the chance that it does not.
     `passing(params, context) -> (rho, sigma)`, float32[] each: the same after a pass.
     """
 
-    prepare: Callable[[Any, Observation], Any]
+    prepare: Callable[[Any, Observation, Array], Any]
     discards: Callable[[Any, Any, Position], tuple[Array, Array]]
     passing: Callable[[Any, Any], tuple[Array, Array]]
 
@@ -137,13 +138,13 @@ class Contexts(NamedTuple):
     table: completion.Table
 
 
-def prepare(solver: Solver, observation: Observation) -> Contexts:
-    """Computes once a decision what its positions share."""
+def prepare(solver: Solver, observation: Observation, wanted: Array) -> Contexts:
+    """Computes what the positions of each decision share, leading axis B; `wanted` as of `Risk`."""
     risk: Any = ()
     if solver.risk is not None:
-        risk = solver.risk.prepare(solver.risk_params, observation)
-    value = solver.value.prepare(solver.params, observation)
-    return Contexts(value, risk, completion.table_of(observation))
+        risk = solver.risk.prepare(solver.risk_params, observation, wanted)
+    value = jax.vmap(solver.value.prepare, (None, 0))(solver.params, observation)
+    return Contexts(value, risk, jax.vmap(completion.table_of)(observation))
 
 
 class Leaves(NamedTuple):
