@@ -1,7 +1,7 @@
 """The match tables of docs/results.md, out of the files that `eval.py --json` writes.
 
 A file that counts `pairs` is a match of mahjong, one that counts `deals` is one of Dou Dizhu. None
-is taken whose version is no commit, or whose figures are incomplete or do not agree with each other.
+is taken whose version is no commit, or whose figures are incomplete or do not agree.
 """
 
 import dataclasses
