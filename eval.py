@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> None:
         record.write_file(options.record, _lines(played, options, rules))
 
 
-def _doudizhu(arguments: list[str]) -> None:
+def _doudizhu(arguments: list[str] | None) -> None:
     """Does the same for Dou Dizhu."""
     from agents.doudizhu import arena, players, results
 
