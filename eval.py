@@ -13,10 +13,11 @@ import importlib.metadata
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
@@ -34,14 +35,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Reads the command line, plays the match, prints and writes the figures."""
     choice = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     choice.add_argument("--game", choices=("mahjong", "doudizhu"), default="mahjong")
-    game, arguments = choice.parse_known_args(arguments)
+    game, _ = choice.parse_known_args(arguments)
     if game.game == "doudizhu":
         _doudizhu(arguments)
         return
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        arena.check(options.pairs, options.seed, options.lanes)
+        options.lanes = arena.check(options.pairs, options.seed, options.lanes)
         rules = _rules(options.rules)
         a = policy.load(options.a, rules, time.perf_counter)
         b = a if options.b == options.a else policy.load(options.b, rules, time.perf_counter)
@@ -50,6 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
                 _check_path(option, path)
     except (ValueError, OSError) as error:
         parser.error(str(error))
+    circumstances = _circumstances(options, policy.AGENTS)
     start = time.perf_counter()
     with tqdm(total=2 * options.pairs, unit=" hands", disable=None) as bar:
         played = arena.match(
@@ -64,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
             keep_actions=options.record is not None,
         )
     result = results.figures(played, (options.a, options.b))
-    result |= _circumstances(options, time.perf_counter() - start)
+    result |= circumstances | {"seconds": time.perf_counter() - start}
     result |= {"rules": dataclasses.asdict(rules), "interval": "Student's t over pairs, 95 %"}
     print(results.table(result))
     if options.json is not None:
@@ -73,7 +75,7 @@ def main(arguments: list[str] | None = None) -> None:
         record.write_file(options.record, _lines(played, options, rules))
 
 
-def _doudizhu(arguments: list[str]) -> None:
+def _doudizhu(arguments: list[str] | None) -> None:
     """Does the same for Dou Dizhu."""
     from agents.doudizhu import arena, players, results
 
@@ -81,13 +83,14 @@ def _doudizhu(arguments: list[str]) -> None:
     parser.add_argument("--deals", type=int, required=True, help="each played twice")
     options = parser.parse_args(arguments)
     try:
-        arena.check(options.deals, options.seed, options.lanes)
+        options.lanes = arena.check(options.deals, options.seed, options.lanes)
         a = players.load(options.a)
         b = a if options.b == options.a else players.load(options.b)
         if options.json is not None:
             _check_path("--json", options.json)
     except (ValueError, OSError) as error:
         parser.error(str(error))
+    circumstances = _circumstances(options, players.AGENTS)
     start = time.perf_counter()
     with tqdm(total=2 * options.deals, unit=" games", disable=None) as bar:
         played = arena.match(
@@ -100,7 +103,7 @@ def _doudizhu(arguments: list[str]) -> None:
             report=lambda done, _: bar.update(done - bar.n),
         )
     result = results.figures(played, (options.a, options.b))
-    result |= _circumstances(options, time.perf_counter() - start)
+    result |= circumstances | {"seconds": time.perf_counter() - start}
     result |= {"interval": "Student's t over deals, 95 %"}
     print(results.table(result))
     if options.json is not None:
@@ -150,16 +153,31 @@ def _rules(text: str) -> Rules:
     return rules
 
 
-def _circumstances(options: argparse.Namespace, seconds: float) -> dict[str, Any]:
-    """Records what the figures depend on."""
+def _circumstances(
+    options: argparse.Namespace, agents: Mapping[str, policy.Agent]
+) -> dict[str, Any]:
+    """Records what the figures depend on, before a long match, during which files may change."""
     versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
     return {
+        "command": _command(options),
         "seed": options.seed,
-        "seconds": seconds,
+        "lanes": options.lanes,
+        "players": {side: policy.settings(getattr(options, side), agents) for side in "ab"},
         "python": sys.version.split()[0],
         "versions": versions,
+        "backend": jax.default_backend(),
+        "devices": jax.device_count(),
         "commit": commit(),
     }
+
+
+def _command(options: argparse.Namespace) -> str:
+    """Words the command that plays the match again, wherever its figures are written."""
+    words = ["python", "eval.py"]
+    for name, value in vars(options).items():
+        if name not in ("json", "record"):
+            words += [f"--{name}", str(value)]
+    return shlex.join(words)
 
 
 def commit() -> str | None:

@@ -101,23 +101,49 @@ def load(
       ValueError: no such player or option, or a value that the option cannot take; the message
         says which are allowed.
     """
-    base, _, text = name.partition(":")
-    if base not in agents:
-        raise ValueError(_unknown("agent", base, tuple(agents)))
-    make = importlib.import_module(agents[base].module).make
-    options = _parse_options(base, text, make)
+    make, options = _read(name, agents)
     given = {"rules": rules, "clock": clock}
     options |= {key: given[key] for key in given.keys() & inspect.signature(make).parameters}
     return make(**options)._replace(name=name)
 
 
-def _parse_options(base: str, text: str, make: Callable[..., Policy]) -> dict[str, Any]:
-    """Reads `key=value,...` by the keyword arguments of `make` and their defaults' types."""
-    defaults = {
+def settings(name: str, agents: Mapping[str, Agent] = AGENTS) -> dict[str, Any]:
+    """Says what a name stands for in this version.
+
+    Args:
+      name: as `load` reads it.
+      agents: the players to choose from.
+
+    Returns:
+      The player's `module` and all of its options, those that the name leaves out by default.
+
+    Raises:
+      ValueError: no such player or option.
+    """
+    make, options = _read(name, agents)
+    return {"module": agents[name.partition(":")[0]].module} | _defaults(make) | options
+
+
+def _read(name: str, agents: Mapping[str, Agent]) -> tuple[Callable[..., Policy], dict[str, Any]]:
+    """Finds the `make` that a name asks for, and the options that it gives."""
+    base, _, text = name.partition(":")
+    if base not in agents:
+        raise ValueError(_unknown("agent", base, tuple(agents)))
+    make = importlib.import_module(agents[base].module).make
+    return make, _parse_options(base, text, _defaults(make))
+
+
+def _defaults(make: Callable[..., Policy]) -> dict[str, Any]:
+    """Lists the options of `make`: its keyword arguments of a plain type, and their defaults."""
+    return {
         key: parameter.default
         for key, parameter in inspect.signature(make).parameters.items()
         if isinstance(parameter.default, (bool, int, float, str))
     }
+
+
+def _parse_options(base: str, text: str, defaults: dict[str, Any]) -> dict[str, Any]:
+    """Reads `key=value,...` by the options there are and their defaults' types."""
     found: dict[str, Any] = {}
     for item in filter(None, text.split(",")):
         key, equals, value = (part.strip() for part in item.partition("="))

@@ -38,6 +38,7 @@ def main() -> int:
         each.add_argument("--json", type=Path, help="where to write the rows")
     _add_tables(names.add_parser("tables", help="what width and depth of the search bring"))
     _add_table4(names.add_parser("table4", help="how to learn: the rows of the paper's table 4"))
+    _add_results(names.add_parser("results", help="the tables of matches, out of eval.py's files"))
     args = parser.parse_args()
     for option in ("json", "write"):
         path = getattr(args, option, None)
@@ -47,6 +48,8 @@ def main() -> int:
         return _tables(args, parser)
     if args.name == "table4":
         return _table4(args, parser)
+    if args.name == "results":
+        return _results(args, parser)
     if min(getattr(args, "batches", [1])) < 1 or args.seconds <= 0:
         parser.error("--batches are 1 or more, --seconds more than 0")
     try:
@@ -145,6 +148,31 @@ def _table4(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         print(f"The calibration is drawn in {picture}.")
     if args.write:
         tables.write(args.write, text, "table4", "Figures of table 4")
+    return 0
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the tables of matches."""
+    kept = Path("docs/evaluations")
+    parser.add_argument("--from", dest="folder", type=Path, default=kept, help="of the files")
+    parser.add_argument("--write", type=Path, help="Markdown file to put the tables into")
+
+
+def _results(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Prints the tables of matches and writes them down."""
+    from benchmarks import evaluations, tables
+
+    try:
+        found = evaluations.read(args.folder)
+    except ValueError as error:
+        parser.error(str(error))
+    for name, title, text in (
+        ("mahjong", "Matches", evaluations.mahjong(found)),
+        ("doudizhu", "Dou Dizhu", evaluations.doudizhu(found)),
+    ):
+        print(text)
+        if args.write:
+            tables.write(args.write, text, name, title)
     return 0
 
 

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import pathlib
+import shlex
 import statistics
 import subprocess
 import sys
@@ -301,7 +302,9 @@ def test_script_end_to_end(tmp_path, capsys):
     )
     assert done.returncode == 0, done.stderr
     assert "greedy" in done.stdout and "8 pairs" in done.stdout
-    script.main([*COMMAND, "--json", str(files[1])])
+    python, file, *again = shlex.split(json.loads(files[0].read_text())["command"])
+    assert (python, file) == ("python", "eval.py")
+    script.main([*again, "--json", str(files[1])])
     assert sorted(tmp_path.iterdir()) == sorted(files)  # nothing else is left behind
     written = [json.loads(file.read_text()) for file in files]
     for result in written:
@@ -318,4 +321,5 @@ def test_script_end_to_end(tmp_path, capsys):
     assert first == second
     assert (first["pairs"], first["seed"], set(first["diff"])) == (8, 7, {"win_rate", "points"})
     assert first["diff"]["win_rate"]["mean"] > 0 and first["diff"]["points"]["mean"] > 0
+    assert (first["lanes"], first["players"]["a"]) == (16, {"module": "agents.greedy"})
     assert first["rules"]["unit"] == 500 and first["versions"]["jax"] == jax.__version__

@@ -44,6 +44,19 @@ def test_bad_names_are_refused(name, words):
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
+def test_settings_are_the_options_that_a_name_has_and_leaves_out():
+    assert policy.settings("greedy") == {"module": "agents.greedy"}
+    assert policy.settings("actor:path=runs/x") == {
+        "module": "agents.actor.player",
+        "path": "runs/x",
+    }
+    found = policy.settings("expectimax:depth=2,kappa=0.5")
+    assert (found["depth"], found["kappa"], found["alpha"]) == (2, 0.5, 0.6)
+    assert not {"rules", "clock"} & set(found)
+    with pytest.raises(ValueError, match="'dept'"):
+        policy.settings("expectimax:dept=1")
+
+
 def test_map_where_evaluates_what_is_wanted():
     values = jnp.arange(10, dtype=jnp.int32)
     for wanted in (values % 3 == 0, values < 0, values >= 0):

@@ -3,6 +3,7 @@
 
 import builtins
 import json
+import shlex
 import statistics
 
 import jax
@@ -275,6 +276,11 @@ def test_the_command_writes_its_figures(tmp_path, capsys):
     assert low <= mean <= high and mean + result["b"]["wp"] == pytest.approx(1)
     assert {"landlord", "peasants", "seconds_per_decision"} <= set(result["a"])
     assert f"{mean:.3f}" in capsys.readouterr().out
+    _, _, *again = shlex.split(result["command"])
+    script.main(again)
+    assert f"{mean:.3f}" in capsys.readouterr().out
+    assert again[:2] == ["--game", "doudizhu"] and result["lanes"] == LANES
+    assert result["players"]["b"]["module"] == "agents.doudizhu.random"
 
 
 def test_forced_moves_are_played_unasked():
