@@ -20,7 +20,7 @@ from agents.residual.config import Config
 from agents.search import playout
 from mjx import packed
 from mjx.rules import DEFAULT, Rules
-from tests import scenes_of_play
+from tests import made_up_search, scenes_of_play
 
 ROOT = pathlib.Path(__file__).parent.parent
 SMOKE = ROOT / "configs" / "residual_smoke.yaml"
@@ -41,6 +41,17 @@ def _see():
     return _quick(lambda seen: features.see(prior, seen, seen.legal_action_mask))(_decisions())
 
 
+@functools.cache
+def _explain():
+    """The search, compiled once: its weights are parameters."""
+    return _quick(policy.load("expectimax_opp:alpha=1.0").explain)
+
+
+def _searched(name):
+    """Values of the actions by a search with other weights."""
+    return np.asarray(_explain()(policy.load(name).params, _decisions()).value)
+
+
 def _drawn(seed):
     """Parameters of another network."""
     shapes = network.init()
@@ -51,8 +62,7 @@ def _drawn(seed):
 def test_untrained_it_is_the_search():
     """Value for value that of the search with opponents; another network changes discards alone."""
     seen, decisions = _see(), _decisions()
-    search = policy.load("expectimax_opp:alpha=1.0")
-    found = np.asarray(_quick(search.explain)(search.params, decisions).value)
+    found = _searched("expectimax_opp:alpha=1.0")
     begun = np.asarray(player.values(network.init(), seen))
     np.testing.assert_array_equal(begun, seen.values)
     legal = np.asarray(decisions.legal_action_mask)
@@ -83,10 +93,9 @@ def test_what_it_sees():
     behind = np.maximum((behind - behind.max(axis=1, keepdims=True)) / 100, -10)
     shown = tiles[choices][..., features.COST + 9]
     np.testing.assert_allclose(shown[is_open[choices]], behind[is_open[choices]], atol=1e-4)
-    full = policy.load("expectimax_opp:alpha=1.0,danger=0,tempo=0")
-    half = policy.load("expectimax_opp:alpha=1.0,danger=0.5,tempo=0")
     plain, with_danger = (
-        np.asarray(_quick(one.explain)(one.params, decisions).value)[:, :34] for one in (full, half)
+        _searched(f"expectimax_opp:alpha=1.0,danger={danger},tempo=0")[:, :34]
+        for danger in (0, 0.5)
     )
     # Half the danger is half the cost, and half the chance that the hand ends with it.
     ends = 1 - np.prod(1 - tiles[..., features.COST - 6 : features.COST - 3] / 5, axis=-1)
@@ -121,7 +130,7 @@ def test_which_branches_are_tried():
 
 @functools.cache
 def _branched():
-    """Turns of greedy play near its end, their branches, and the keys of their walls."""
+    """Turns of greedy play near its end, and their branches."""
     act = policy.load("greedy").act
 
     @_quick
@@ -135,21 +144,33 @@ def _branched():
 
         return jax.lax.scan(one_step, states, jnp.arange(45))[0]
 
-    states, keys = run(jax.random.key(1)), branches.keys_of(jax.random.key(2), 24)
-    prior = features.prior()
-    found = _quick(lambda states: branches.branch(prior, states, keys))(states)
-    return states, keys, jax.tree.map(np.asarray, found)
+    states, prior = run(jax.random.key(1)), features.prior()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(features, "see", made_up_search.see)
+        found = _quick(lambda states, keys: branches.branch(prior, states, keys))(states, _keys())
+    return states, jax.tree.map(np.asarray, found)
+
+
+@functools.cache
+def _walls():
+    """The states that the branches begin from."""
+    return _quick(jax.vmap(branches._shuffled))(_keys(), _branched()[0])
+
+
+def _keys():
+    """Keys of the walls, fresh ones each time that they are used."""
+    return branches.keys_of(jax.random.key(2), 24)
 
 
 def test_branches_are_played_to_their_end():
     """Against the game's own steps, from the same walls, by the rule of the playouts."""
-    states, keys, found = _branched()
+    states, found = _branched()
     rules = playout.own_walls(DEFAULT)
     row, place = np.nonzero(found.is_open)
     assert len(set(row)) >= 5 and (found.is_open.sum(axis=1)[found.is_real] > 1).all()
     turns = np.asarray(states.queue) == 0
     assert not found.is_real[~turns | np.asarray(states.terminated)].any()
-    walls = _quick(jax.vmap(branches._shuffled))(keys, states)
+    walls = _walls()
     each = jax.tree.map(lambda x: x[row], walls)
     seats = np.asarray(each.current_player)
 
@@ -174,8 +195,8 @@ def test_branches_are_played_to_their_end():
 
 def test_walls_are_shuffled_within_what_is_left():
     """The tiles of all four shares together are those that were left; hands stay."""
-    states, keys, _ = _branched()
-    walls = _quick(jax.vmap(branches._shuffled))(keys, states)
+    states, _ = _branched()
+    walls = _walls()
     for row in range(24):
         state, wall = (
             jax.tree.map(lambda x, row=row: np.asarray(x)[row], s) for s in (states, walls)
@@ -239,8 +260,8 @@ def test_loss_and_gain():
 
 def test_what_is_learned_is_what_branches_say():
     """From branches whose points hang on one number of a kind, weighed by one of the decision."""
-    batch = _batch(np.random.default_rng(3), 512)
-    batch = batch.replace(is_real=jnp.ones(512, bool))
+    batch = _batch(np.random.default_rng(3), 2048)
+    batch = batch.replace(is_real=jnp.ones(2048, bool))
     base = jnp.where(batch.is_open, batch.value, 0) / 1000
     truth = base + 0.05 * batch.tiles[..., 3] * batch.context[:, 5:6]
     batch = batch.replace(points=truth)
@@ -249,9 +270,9 @@ def test_what_is_learned_is_what_branches_say():
     @jax.jit
     def step(params, _):
         gradients = jax.grad(lambda p: learning.loss(p, batch)[0])(params)
-        return jax.tree.map(lambda p, g: p - 0.2 * g, params, gradients), None
+        return jax.tree.map(lambda p, g: p - 0.015 * g, params, gradients), None
 
-    params = jax.lax.scan(step, params, None, length=300)[0]
+    params = jax.lax.scan(step, params, None, length=200)[0]
     kernel = np.asarray(params["params"]["Dense_0"]["kernel"])
     assert np.unravel_index(np.abs(kernel).argmax(), kernel.shape) == (5, 3)
     np.testing.assert_allclose(kernel[5, 3], 50 / 30, rtol=0.05)
@@ -263,7 +284,10 @@ def test_eight_devices_and_two_halves_are_one_run(tmp_path):
     program = """
 import pathlib, sys, jax, numpy as np
 jax.config.update("jax_num_cpu_devices", 8)
-from agents.residual import loop
+from agents.residual import features, loop
+from tests import made_up_search
+
+features.see = made_up_search.see
 from agents.residual.config import Config
 from agents.learn import config as settings
 from agents.learn.checkpoints import Run
