@@ -25,7 +25,7 @@ CONFIG = Config(
     log_every=2,
     checkpoint_every=4,
     network=NetworkConfig(width=8, context=4),
-    selfplay=SelfPlayConfig(games=4, steps=16, epsilon_iterations=4),
+    selfplay=SelfPlayConfig(games=8, steps=16, epsilon_iterations=4),
     learning=LearningConfig(batch=8, updates=3, target_period=5, capacity=256, warmup=100),
     evaluation=EvaluationConfig(every=8),
 )
@@ -117,7 +117,7 @@ def test_the_target_network_follows_in_steps(trainer, run):
 
 
 def test_epsilon_falls_to_its_end():
-    config = dataclasses.replace(CONFIG, selfplay=SelfPlayConfig(games=4, epsilon_iterations=10))
+    config = dataclasses.replace(CONFIG, selfplay=SelfPlayConfig(games=8, epsilon_iterations=10))
     values = [float(loop.epsilon(jnp.int32(i), config)) for i in (0, 5, 10, 1000)]
     np.testing.assert_allclose(values, [0.5, 0.275, 0.05, 0.05], rtol=1e-6)
 
@@ -125,8 +125,8 @@ def test_epsilon_falls_to_its_end():
 def test_a_folder_keeps_its_settings(tmp_path):
     Run(tmp_path / "a", CONFIG).close()
     Run(tmp_path / "a", CONFIG).close()
-    other = dataclasses.replace(CONFIG, learning=dataclasses.replace(CONFIG.learning, batch=9))
-    with pytest.raises(ConfigError, match=r"learning\.batch: 8 and 9"):
+    other = dataclasses.replace(CONFIG, learning=dataclasses.replace(CONFIG.learning, batch=16))
+    with pytest.raises(ConfigError, match=r"learning\.batch: 8 and 16"):
         Run(tmp_path / "a", other)
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "letter.txt").write_text("dear")
