@@ -36,7 +36,7 @@ def settings():
         iterations=8,
         log_every=2,
         checkpoint_every=4,
-        network=NetworkConfig(width=8, context=4),
+        network=NetworkConfig(kind="linear"),
         selfplay=SelfPlayConfig(games=8, steps=16, epsilon_iterations=4),
         learning=LearningConfig(batch=8, updates=3, target_period=5, capacity=256, warmup=100),
         evaluation=EvaluationConfig(every=8),
