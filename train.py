@@ -88,7 +88,7 @@ def join_cluster() -> None:
     try:
         jax.distributed.initialize()
     except (ValueError, RuntimeError) as error:
-        raise ConfigError(f"{DISTRIBUTED}: {error}") from error
+        raise ConfigError(f"{DISTRIBUTED}: JAX can join no cluster: {error}") from error
 
 
 def train(config: Config, run: Run, players: evaluation.Players, stop: Stop) -> TrainState:

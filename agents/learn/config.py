@@ -106,7 +106,7 @@ class LearningConfig:
     target_period: int = 100  # gradient steps between copies into the target network
     clip: float = 10.0  # largest gradient norm
     capacity: int = 65536  # transitions kept
-    warmup: int = 4096  # transitions needed before the first gradient step
+    warmup: int = 4096  # transitions needed before the first gradient step, as many in each group
 
     def __post_init__(self) -> None:
         """Refuses impossible values."""
@@ -149,7 +149,7 @@ class Config:
     iterations: int = 1000
     log_every: int = 10  # iterations in one compiled call; one line of metrics for each
     checkpoint_every: int = 100  # iterations
-    groups: int = 8  # of games, each with a replay of its own: so many devices can share them out
+    groups: int = 8  # of games, each with its own part of the replay; as many devices at most
     network: NetworkConfig = field(default_factory=NetworkConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
