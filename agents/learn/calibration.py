@@ -64,8 +64,9 @@ def play(
 
     def one_step(tables: selfplay.Game, key: Array) -> tuple[selfplay.Game, tuple]:
         seat = tables.state.current_player
+        keys = jax.random.split(key, games)
         tables, made, valid, _ = selfplay.play(
-            tables, key, jnp.float32(0), of_params, config.learning.discount, config.selfplay
+            tables, keys, jnp.float32(0), of_params, config.learning.discount, config.selfplay
         )
         index = made.action.astype(jnp.int32)[..., None]
         predicted = jnp.take_along_axis(q_values(params, made.view), index, axis=-1)[..., 0]

@@ -5,6 +5,9 @@ runs/NAME/checkpoints/N/     everything after N iterations: `params` apart from 
 runs/NAME/metrics.jsonl      one line for every `log_every` iterations, and for each match
 runs/NAME/results.json       the matches at the end
 runs/NAME/tensorboard/       the metrics again, where tensorboardX is installed
+
+Of several processes each opens the folder, which all of them see, and writes its part of the
+checkpoints; all else is the first one's.
 """
 
 import importlib.metadata
@@ -17,7 +20,9 @@ from typing import IO, Any, TypeVar
 
 import jax
 import orbax.checkpoint as ocp
+from jax.sharding import SingleDeviceSharding
 
+from agents.learn import devices
 from agents.learn.config import Config, ConfigError, differences, from_dict, to_dict
 
 Params = Any
@@ -45,33 +50,35 @@ class Run:
 
         Raises:
           ConfigError: the folder holds a run with other settings.
-          CheckpointError: the folder holds something else, or another process runs there.
+          CheckpointError: the folder holds something else, or another run goes on there.
         """
         self.folder = pathlib.Path(folder).absolute()
-        is_run = (self.folder / CONFIG).exists()
-        if not is_run and any(p.name != LOCK for p in _contents(self.folder)):
-            raise CheckpointError(f"{folder} is not empty and holds no run.")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(self.folder)
-        try:
-            self._keep_settings(config)
-        except ValueError:
-            self._lock.close()
-            raise
+        self._lock: IO[str] | None = None
+        refusal: Exception | None = None
+        if devices.is_first():
+            try:
+                self._lock = self._claim(config)
+            except (ValueError, OSError) as error:
+                refusal = error
+        if devices.any_wants(refusal is not None):
+            raise refusal or CheckpointError(f"The first process cannot run in {folder}.")
         self._manager = _manager(self.folder, keep=2)
-        self._board = _board(self.folder, self._manager.latest_step())
+        self._board = None
+        if devices.is_first():
+            self._board = _board(self.folder, self._manager.latest_step())
 
     def restore(self, init: Callable[[], C]) -> C | None:
         """Returns the newest checkpoint, or None before the first; drops later metrics.
 
         Args:
-          init: makes a state of the same shape.
+          init: makes a state of the same shape; where it is compiled, on the devices it says.
 
         Raises:
           CheckpointError: the checkpoint is damaged, or of another version.
         """
         step = self._manager.latest_step()
-        self._drop_metrics_after(step or 0)
+        if devices.is_first():
+            self._drop_metrics_after(step or 0)
         if step is None:
             return None
         params, rest = _split(jax.eval_shape(init))
@@ -127,9 +134,24 @@ class Run:
     def close(self) -> None:
         """Ends all writing."""
         self._manager.close()
-        self._lock.close()
+        if self._lock is not None:
+            self._lock.close()
         if self._board is not None:
             self._board.close()
+
+    def _claim(self, config: Any) -> IO[str]:
+        """Makes the folder this run's; returns the lock."""
+        is_run = (self.folder / CONFIG).exists()
+        if not is_run and any(p.name != LOCK for p in _contents(self.folder)):
+            raise CheckpointError(f"{self.folder} is not empty and holds no run.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = _lock(self.folder)
+        try:
+            self._keep_settings(config)
+        except ValueError:
+            lock.close()
+            raise
+        return lock
 
     def _keep_settings(self, config: Any) -> None:
         """Writes the settings of a new run, and refuses others for one begun before."""
@@ -211,7 +233,11 @@ def read_params(folder: str | os.PathLike[str], init: Callable[[], Params]) -> P
         step = manager.latest_step()
         if step is None:
             raise CheckpointError(f"{folder} holds no checkpoint yet.")
-        args = ocp.args.Composite(params=ocp.args.StandardRestore(jax.eval_shape(init)))
+        here = SingleDeviceSharding(jax.local_devices()[0])
+        shapes = jax.tree.map(
+            lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=here), jax.eval_shape(init)
+        )
+        args = ocp.args.Composite(params=ocp.args.StandardRestore(shapes))
         try:
             return manager.restore(step, args=args)["params"]
         except _UNREADABLE as error:

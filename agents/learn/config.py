@@ -106,7 +106,7 @@ class LearningConfig:
     target_period: int = 100  # gradient steps between copies into the target network
     clip: float = 10.0  # largest gradient norm
     capacity: int = 65536  # transitions kept
-    warmup: int = 4096  # transitions needed before the first gradient step
+    warmup: int = 4096  # transitions needed before the first gradient step, as many in each group
 
     def __post_init__(self) -> None:
         """Refuses impossible values."""
@@ -149,6 +149,7 @@ class Config:
     iterations: int = 1000
     log_every: int = 10  # iterations in one compiled call; one line of metrics for each
     checkpoint_every: int = 100  # iterations
+    groups: int = 8  # of games, each with its own part of the replay; as many devices at most
     network: NetworkConfig = field(default_factory=NetworkConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
@@ -161,6 +162,14 @@ class Config:
         _within("seed", self.seed, 0, 2**32 - 1)
         _within("iterations", self.iterations, 1, 1 << 30)
         _within("log_every", self.log_every, 1, self.iterations)
+        _within("groups", self.groups, 1, 1 << 16)
+        for path, value in (
+            ("selfplay.games", self.selfplay.games),
+            ("learning.batch", self.learning.batch),
+            ("learning.capacity", self.learning.capacity),
+        ):
+            if value % self.groups:
+                raise ValueError(f"{path}: a multiple of groups ({self.groups}), not {value}.")
         at_once = self.selfplay.games * (1 + NUM_SEATS)  # transitions of one step
         if self.learning.capacity < at_once:
             raise ValueError(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
+from jax import lax
 
 Array = jax.Array
 Params = Any
@@ -77,6 +78,7 @@ def update(
     batch: Transition,
     double: bool = True,
     loss: str = "huber",
+    axis_name: str | None = None,
 ) -> Step:
     """Takes one gradient step on a batch.
 
@@ -89,6 +91,7 @@ def update(
       batch: B transitions.
       double: see `td_target`.
       loss: see `loss_of`.
+      axis_name: of the devices that share the batch out evenly, each with B rows of it.
 
     Returns:
       The new θ and optimiser state, and metrics.
@@ -105,12 +108,14 @@ def update(
         return jnp.mean(loss_of(target - q, loss)), q
 
     (mean, q), gradient = jax.value_and_grad(mean_loss, has_aux=True)(params)
-    change, optimiser_state = optimiser.update(gradient, optimiser_state, params)
     metrics = {
         "loss": mean,
         "td_error": jnp.mean(jnp.abs(target - q)),
         "q": jnp.mean(q),
         "target": jnp.mean(target),
-        "gradient_norm": optax.tree.norm(gradient),
     }
+    if axis_name is not None:
+        gradient, metrics = lax.pmean((gradient, metrics), axis_name)
+    metrics["gradient_norm"] = optax.tree.norm(gradient)
+    change, optimiser_state = optimiser.update(gradient, optimiser_state, params)
     return Step(optax.apply_updates(params, change), optimiser_state, metrics)

@@ -92,7 +92,7 @@ def deal(key: Array, rules: Rules = DEFAULT) -> State:
 
 def play(
     games: Game,
-    key: Array,
+    keys: Array,
     epsilon: Array,
     decide: Callable[[Observation, Array], Decision],
     discount: float,
@@ -103,7 +103,7 @@ def play(
 
     Args:
       games: the tables, [G, ...].
-      key: typed key.
+      keys: a typed key for each table, [G].
       epsilon: float32[] chance of a random action; a win is never passed up by chance.
       decide: the player of all four seats, of G decisions at once.
       discount: of each seat's next discard.
@@ -113,7 +113,6 @@ def play(
     Returns:
       The tables; transitions [G, K, ...]; which of them are real, bool[G,K]; tallies [G].
     """
-    num_games = games.state.current_player.shape[0]
     observations = jax.vmap(lambda state: observe(state, state.current_player, rules))(games.state)
     decisions = decide(observations, observations.legal_action_mask)
     share = config.reward_share if config.reward == "expectimax" else 0.0
@@ -139,7 +138,6 @@ def play(
         game = _next_hand(Game(after, pending), deal_key, rules)
         return game, transitions, valid, _tally(after, action, valid)
 
-    keys = jax.random.split(key, num_games)
     return jax.vmap(one)(games, keys, observations, decisions)
 
 

@@ -90,7 +90,7 @@ def test_play_compares_what_is_predicted_with_the_points_of_the_hand():
         table=lambda params, table: table,
         values=lambda params, table, hand: q_values(params, hand),
     )
-    config = Config(selfplay=SelfPlayConfig(games=3, reward="final"))
+    config = Config(selfplay=SelfPlayConfig(reward="final"))
     steps = calibration.TAIL + 200
     found = jax.jit(
         lambda key: calibration.play(network, decide, jnp.float32(1), key, 3, steps, config)

@@ -30,11 +30,11 @@ def test_files_are_read_and_survive_json(path):
 
 
 def test_command_line_goes_over_the_file(tmp_path):
-    path = _file(tmp_path, "seed: 3\nlearning: {batch: 7}\n")
+    path = _file(tmp_path, "seed: 3\nlearning: {batch: 8}\n")
     other = tmp_path / "other.yaml"
     other.write_text("seed: 9\n")
-    config = settings.parse(["--learning.batch", "11", "--selfplay.reward=final"], path)
-    assert (config.seed, config.learning.batch, config.selfplay.reward) == (3, 11, "final")
+    config = settings.parse(["--learning.batch", "16", "--selfplay.reward=final"], path)
+    assert (config.seed, config.learning.batch, config.selfplay.reward) == (3, 16, "final")
     assert settings.parse([f"--config_path={other}"], path).seed == 9
 
 
@@ -52,10 +52,14 @@ def test_command_line_goes_over_the_file(tmp_path):
         ("learning: {learning_rate: .nan}", [], "learning.learning_rate: from .* not nan"),
         ("learning: {warmup: 9, capacity: 8}", [], "learning.warmup: from 1 to 8, not 9"),
         (
-            "{selfplay: {games: 8}, learning: {warmup: 9, capacity: 39}}",
+            "{selfplay: {games: 8}, learning: {warmup: 9, capacity: 32}}",
             [],
             "learning.capacity: at least 40",
         ),
+        ("selfplay: {games: 12}", [], r"selfplay.games: a multiple of groups \(8\), not 12"),
+        ("{groups: 16, learning: {batch: 40}}", [], r"batch: a multiple of groups \(16\), not 40"),
+        ("learning: {capacity: 9999}", [], r"capacity: a multiple of groups \(8\), not 9999"),
+        ("groups: 0", [], "groups: from 1 to 65536, not 0"),
         ("search: {alpha: 1.5}", [], "search.alpha: from 0.001 to 1, not 1.5"),
         ("iterations: 15", [], r"iterations: a multiple of log_every \(10\), not 15"),
         ("name: ../elsewhere", [], "name: letters"),
@@ -82,6 +86,6 @@ def test_mistakes_are_named(tmp_path, text, arguments, message):
 
 def test_differences_name_the_fields():
     a = Config()
-    b = dataclasses.replace(a, seed=5, learning=dataclasses.replace(a.learning, batch=9))
+    b = dataclasses.replace(a, seed=5, learning=dataclasses.replace(a.learning, batch=16))
     assert settings.differences(a, a) == []
-    assert settings.differences(a, b) == ["seed: 0 and 5", "learning.batch: 256 and 9"]
+    assert settings.differences(a, b) == ["seed: 0 and 5", "learning.batch: 256 and 16"]

@@ -31,12 +31,12 @@ def played():
     config = SelfPlayConfig(reward="expectimax", reward_share=0.1)
 
     @functools.partial(jax.jit, static_argnames=())
-    def one(games, key):
+    def one(games, keys):
         seen = jax.vmap(lambda s: observe(s, s.current_player))(games.state)
         views = jax.vmap(features.view_of)(seen)
         decision = _decide(seen, seen.legal_action_mask)
         after, transitions, valid, tally = selfplay.play(
-            games, key, jnp.float32(0.1), _decide, DISCOUNT, config
+            games, keys, jnp.float32(0.1), _decide, DISCOUNT, config
         )
         seats = games.state.current_player
         return after, (seats, views, decision.value, transitions, valid, tally)
@@ -45,7 +45,7 @@ def played():
     steps = []
     for key in jax.random.split(jax.random.key(1), NUM_STEPS):
         before = games.state
-        games, gave = one(games, key)
+        games, gave = one(games, jax.random.split(key, NUM_GAMES))
         steps.append(jax.device_get((before, games.state, *gave)))
     return steps
 
