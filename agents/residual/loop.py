@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from flax import struct
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding
 
 from agents import policy
+from agents.learn import devices
 from agents.policy import Policy
 from agents.residual import branches, features, learning, network
 from agents.residual.branches import POINTS, Branches
@@ -31,7 +31,6 @@ Params = Any
 Metrics = dict[str, Array]
 
 _LEAST_RATE = 0.02  # of the learning rate, at the end
-_AXIS = "groups"
 
 
 class TrainState(struct.PyTreeNode):
@@ -51,16 +50,15 @@ class Trainer(NamedTuple):
     run: Callable[[TrainState], tuple[TrainState, Metrics]]  # one iteration
 
 
-def make(config: Config, devices: int | None = None) -> Trainer:
+def make(config: Config, number: int | None = None) -> Trainer:
     """Makes the functions of a run.
 
     Args:
       config: the run's settings.
-      devices: so many of this process share the hands; by default all, as far as the groups go.
+      number: so many devices of this process share the hands, as far as the groups go; by
+        default all.
     """
-    wanted = jax.local_device_count() if devices is None else devices
-    number = max(n for n in range(1, min(wanted, GROUPS) + 1) if GROUPS % n == 0)
-    mesh = Mesh(np.array(jax.local_devices()[:number]), (_AXIS,))
+    mesh = devices.mesh(GROUPS, jax.local_devices()[:number])
     optimiser = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam())
 
     def init() -> TrainState:
@@ -75,7 +73,7 @@ def make(config: Config, devices: int | None = None) -> Trainer:
             key=jax.random.fold_in(key, 2),
         )
         # Where an iteration leaves it, so that the second is not compiled anew.
-        everywhere, by_group = (NamedSharding(mesh, PartitionSpec(*x)) for x in ((), (_AXIS,)))
+        everywhere, by_group = (NamedSharding(mesh, x) for x in (devices.WHOLE, devices.SHARED_OUT))
         places = jax.tree.map(lambda _: everywhere, begun)
         places = places.replace(games=jax.tree.map(lambda _: by_group, begun.games))
         return jax.lax.with_sharding_constraint(begun, places)
@@ -99,18 +97,15 @@ def _iterate(
 ) -> tuple[TrainState, Metrics]:
     """Branches a round of decisions and learns from it."""
     key = jax.random.fold_in(state.key, state.iteration)
-    keys = branches.keys_of(jax.random.fold_in(key, 0), config.play.lanes)
-    learn_keys = branches.keys_of(jax.random.fold_in(key, 1), GROUPS)
     games, params, optimised, gain, told = jax.shard_map(
         functools.partial(_on_device, config=config, optimiser=optimiser, walker=walker),
         mesh=mesh,
-        in_specs=(PartitionSpec(_AXIS),) * 3 + (PartitionSpec(),) * 5,
-        out_specs=(PartitionSpec(_AXIS),) + (PartitionSpec(),) * 4,
+        in_specs=(devices.SHARED_OUT,) + (devices.WHOLE,) * 6,
+        out_specs=(devices.SHARED_OUT,) + (devices.WHOLE,) * 4,
         check_vma=False,
     )(
         state.games,
-        keys,
-        learn_keys,
+        key,
         state.params,
         state.optimiser,
         _rate(state.iteration, config),
@@ -145,8 +140,7 @@ def _rate(iteration: Array, config: Config) -> Array:
 
 def _on_device(
     games: State,
-    keys: Array,
-    learn_keys: Array,
+    key: Array,
     params: Params,
     optimised: Any,
     rate: Array,
@@ -157,12 +151,14 @@ def _on_device(
     walker: Policy,
 ) -> tuple[State, Params, Any, Gain, Told]:
     """Does one device's part of an iteration: its groups' hands, everybody's gradients."""
+    play_key, learn_key = (jax.random.fold_in(key, use) for use in range(2))
+    learn_keys = devices.keys(learn_key, GROUPS)
     games, samples = branches.play(
         walker,
         walker_params,
         prior,
         games,
-        keys,
+        devices.keys(play_key, config.play.lanes),
         len(learn_keys),
         config.play.steps,
         config.play.stride,
@@ -175,14 +171,14 @@ def _on_device(
         batch = jax.tree.map(lambda x: x[index], flat)
         batch = batch.replace(is_real=batch.is_real & is_there[index])
         (_, told), gradients = jax.value_and_grad(learning.loss, has_aux=True)(params, batch)
-        gradients, told = jax.lax.psum((gradients, told), _AXIS)
+        gradients, told = jax.lax.psum((gradients, told), devices.AXIS)
         gradients = jax.tree.map(lambda x: x / jnp.maximum(told.number, 1), gradients)
         change, optimised = optimiser.update(gradients, optimised)
         change = jax.tree.map(lambda x: -rate * x, change)
         return (optax.apply_updates(params, change), optimised), told
 
     (params, optimised), told = jax.lax.scan(one_update, (params, optimised), orders)
-    gain = jax.lax.psum(gain, _AXIS)
+    gain = jax.lax.psum(gain, devices.AXIS)
     return games, params, optimised, gain, jax.tree.map(jnp.sum, told)
 
 
