@@ -67,7 +67,7 @@ AGENTS = {
     "expectimax_opp": Agent("agents.search.opponents", "search that reads the opponents' hands"),
     "expectimax_mc": Agent("agents.search.montecarlo", "its best actions played out at random"),
     "linear_es": Agent("agents.linear.linear_es", "a linear score tuned by evolution, no tree"),
-    "shipped": Agent("agents.search.opponents", "what plays where none is named: `expectimax_opp`"),
+    "shipped": Agent("agents.residual.player", "what plays where none is named: `residual`"),
     "residual": Agent("agents.residual.player", "that, and what branches taught; path=runs/NAME"),
     "ddqn": Agent("agents.learn.ddqn", "a trained Q network alone; path=runs/NAME"),
     "expectimax_ddqn": Agent("agents.learn.expectimax_ddqn", "search with it; path=runs/NAME"),

@@ -74,6 +74,11 @@ def test_untrained_it_is_the_search():
     assert 5 < differs.sum() and not differs[~choices].any()
     assert legal[np.arange(len(legal)), changed.argmax(axis=1)].all()
     np.testing.assert_array_equal(changed[:, 34:], begun[:, 34:])
+    kinds, there = (np.asarray(x) for x in jax.vmap(branches.choose)(seen))
+    for row in range(len(legal)):
+        mine = kinds[row, there[row] & choices[row]]
+        others = np.setdiff1d(np.arange(34), mine)
+        np.testing.assert_array_equal(changed[row, others], begun[row, others])
     best = begun[:, :34].argmax(axis=1)[choices]
     np.testing.assert_array_equal(changed[choices, best], begun[choices, best])
 

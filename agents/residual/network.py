@@ -49,12 +49,6 @@ def of_kinds(params: Params, tiles: Array, context: Array, kind: Array) -> Array
     return jnp.asarray(Residual().apply(params, tiles, context, kind))
 
 
-def residual(params: Params, tiles: Array, context: Array) -> Array:
-    """Does so for all kinds: float32[..., T]."""
-    kinds = jnp.arange(NUM_KINDS, dtype=jnp.int32)
-    return of_kinds(params, tiles, context, jnp.broadcast_to(kinds, tiles.shape[:-1]))
-
-
 def to_bytes(params: Params) -> bytes:
     """Packs parameters, nested dicts of arrays."""
     return serialization.msgpack_serialize(jax.tree.map(np.asarray, params))

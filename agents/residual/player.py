@@ -9,11 +9,10 @@ import jax.numpy as jnp
 from agents import greedy
 from agents.policy import Explanation, Policy
 from agents.reading.network import check_rules
-from agents.residual import checkpoint, features, network
+from agents.residual import branches, checkpoint, features, network
 from agents.residual.features import Prior, Seen
 from mjx.observe import Observation
 from mjx.rules import DEFAULT, Rules
-from mjx.tiles import NUM_KINDS
 
 Array = jax.Array
 
@@ -22,7 +21,7 @@ class Params(NamedTuple):
     """What the player knows."""
 
     prior: Prior
-    residual: Any  # of `network.residual`
+    residual: Any  # of `network.of_kinds`
 
 
 def make(path: str = "", scale: float = 1.0, rules: Rules = DEFAULT) -> Policy:
@@ -45,7 +44,7 @@ def make(path: str = "", scale: float = 1.0, rules: Rules = DEFAULT) -> Policy:
 
 
 def policy(name: str, residual: Any, rules: Rules = DEFAULT) -> Policy:
-    """Makes the player of given parameters of `network.residual`."""
+    """Makes the player of given parameters of `network.of_kinds`."""
     act, explain = functools.partial(_act, rules=rules), functools.partial(_explain, rules=rules)
     return Policy(name, Params(features.prior(rules), residual), act, explain)
 
@@ -62,15 +61,14 @@ def _act(
 def values(residual: Any, seen: Seen) -> Array:
     """Values the actions: float32[B, A], `NEVER` for what is not legal.
 
-    The search's best discard keeps its value, so that against a kong only the choice of the discard
-    is the residual's.
+    The residual has a say among the discards that training would branch on. The search's best one
+    keeps its value, so that against a kong only the choice of the discard is the residual's.
     """
-    added = network.residual(residual, seen.tiles, seen.context)
-    discards = seen.values[:, :NUM_KINDS]
-    best = jnp.argmax(jnp.where(seen.open, discards, -jnp.inf), axis=-1)
-    added = added - jnp.take_along_axis(added, best[:, None], axis=-1)
-    decides = seen.open & seen.is_choice[:, None]
-    return seen.values.at[:, :NUM_KINDS].add(jnp.where(decides, added, 0))
+    kinds, is_open = jax.vmap(branches.choose)(seen)
+    tiles = jnp.take_along_axis(seen.tiles, kinds[..., None], axis=1)
+    added = network.of_kinds(residual, tiles, seen.context, kinds)
+    added = jnp.where(is_open & seen.is_choice[:, None], added - added[:, :1], 0)
+    return jax.vmap(lambda row, at, more: row.at[at].add(more))(seen.values, kinds, added)
 
 
 def _explain(params: Params, observation: Observation, rules: Rules) -> Explanation:
