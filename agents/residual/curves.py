@@ -22,11 +22,13 @@ def draw(metrics: list[dict[str, float]], title: str) -> "Figure":
     """
     from matplotlib.figure import Figure
 
+    has_matches = any("eval/" in key for line in metrics for key in line)
     figure = Figure(figsize=(12, 3.6), layout="constrained")
-    points, gain, learn = figure.subplots(1, 3)
+    gain, learn, *points = figure.subplots(1, 2 + has_matches)
     figure.suptitle(title)
-    plot_matches(points, metrics, "points", 1)
-    points.set(title="Points a hand against", xlabel="iterations")
+    for axes in points:
+        plot_matches(axes, metrics, "points", 1)
+        axes.set(title="Points a hand against", xlabel="iterations")
     x, mean, error = gains([line for line in metrics if "play/gain" in line])
     gain.plot(x, mean)
     gain.fill_between(x, mean - 1.96 * error, mean + 1.96 * error, alpha=0.2)
@@ -39,7 +41,7 @@ def draw(metrics: list[dict[str, float]], title: str) -> "Figure":
 
 
 def gains(
-    lines: list[dict[str, float]], windows: int = 20
+    lines: list[dict[str, float]], windows: int = 10
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Averages gains over windows of iterations: their middles, means and standard errors."""
     names = ("iteration", "play/decisions", "play/gain", "play/gain_error")
