@@ -49,7 +49,7 @@ def test_settings_are_the_options_that_a_name_has_and_leaves_out():
     assert policy.settings("residual:path=runs/x") == {
         "module": "agents.residual.player",
         "path": "runs/x",
-        "scale": 1.0,
+        "scale": 0.5,
     }
     found = policy.settings("expectimax:depth=2,kappa=0.5")
     assert (found["depth"], found["kappa"], found["alpha"]) == (2, 0.5, 0.6)

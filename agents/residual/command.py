@@ -77,7 +77,7 @@ def train(config: Config, run: Run, stop: Stop) -> TrainState:
             run.log({"iteration": done, **values, "time/seconds": took})
             if done % config.evaluation.every == 0:
                 ours = watcher._replace(
-                    params=watcher.params._replace(residual=jax.device_get(state.params))
+                    params=watcher.params._replace(residual=player.scaled(jax.device_get(state.params)))
                 )
                 for other in others.values():
                     pairing = Pairing(ours, other, config.evaluation.pairs, evaluation.SHORT_SEED)
@@ -90,6 +90,6 @@ def train(config: Config, run: Run, stop: Stop) -> TrainState:
 
 def final(params: Any, config: Config) -> Iterator[Pairing]:
     """Yields the matches at the end, each as it will stand in the table."""
-    ours = player.policy("residual", jax.device_get(params))
+    ours = player.policy("residual", player.scaled(jax.device_get(params)))
     for name in config.evaluation.final_opponents:
         yield Pairing(ours, policy.load(name), config.evaluation.final_pairs, evaluation.FINAL_SEED)

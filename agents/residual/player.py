@@ -24,12 +24,15 @@ class Params(NamedTuple):
     residual: Any  # of `network.of_kinds`
 
 
-def make(path: str = "", scale: float = 1.0, rules: Rules = DEFAULT) -> Policy:
+SCALE = 0.5  # what does best: changes measured one at a time are made all at once
+
+
+def make(path: str = "", scale: float = SCALE, rules: Rules = DEFAULT) -> Policy:
     """Makes the player.
 
     Args:
       path: the folder of a run of `train.py`; empty for the residual that comes with the package.
-      scale: what the residual is multiplied by; 0 is the search alone.
+      scale: what the residual is multiplied by; 1 is all that was learned, 0 the search alone.
       rules: the table's rules.
 
     Raises:
@@ -40,7 +43,12 @@ def make(path: str = "", scale: float = 1.0, rules: Rules = DEFAULT) -> Policy:
     if not 0 <= scale < float("inf"):
         raise ValueError(f"scale is a factor of 0 or more, not {scale}.")
     params = checkpoint.residual_of(path) if path else network.shipped()
-    return policy("residual", jax.tree.map(lambda x: scale * x, params), rules)
+    return policy("residual", scaled(params, scale), rules)
+
+
+def scaled(residual: Any, scale: float = SCALE) -> Any:
+    """Multiplies all that a residual adds."""
+    return jax.tree.map(lambda x: scale * x, residual)
 
 
 def policy(name: str, residual: Any, rules: Rules = DEFAULT) -> Policy:
