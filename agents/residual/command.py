@@ -77,7 +77,9 @@ def train(config: Config, run: Run, stop: Stop) -> TrainState:
             run.log({"iteration": done, **values, "time/seconds": took})
             if done % config.evaluation.every == 0:
                 ours = watcher._replace(
-                    params=watcher.params._replace(residual=player.scaled(jax.device_get(state.params)))
+                    params=watcher.params._replace(
+                        residual=player.scaled(jax.device_get(state.params))
+                    )
                 )
                 for other in others.values():
                     pairing = Pairing(ours, other, config.evaluation.pairs, evaluation.SHORT_SEED)
