@@ -153,7 +153,6 @@ class Look(NamedTuple):
     """What was looked at to score the actions. Leading axis B."""
 
     scores: Array  # float32[A]    of the actions among which a score decides; `NEVER` for others
-    plain: Array  # float32[A]    the same by the weights that do without reading
     table: Table
     first: "_Discarding"  # of the own turn
     tiles: Array  # float32[K,T]  `features.TILE`
@@ -170,7 +169,6 @@ def look(
     observation: Observation,
     legal: Array,
     rules: Rules = DEFAULT,
-    reads: Array | None = None,
 ) -> Look:
     """Looks at decisions.
 
@@ -179,7 +177,6 @@ def look(
       observation: leading axis B.
       legal: bool[B, A].
       rules: the table's rules.
-      reads: bool[B] decisions for which hands are read, if weights ask for it; by default all.
     """
     given = params.weights
     decision = stage(jax.vmap(_take_apart), observation, legal)
@@ -190,24 +187,18 @@ def look(
     pays = jax.vmap(features.tai)(observation)
     read = None
     if given.danger is not None:
-        read = _read(params.network, observation, decision, rules, reads)
+        read = _read(params.network, observation, decision, rules)
     score = jax.vmap(_score)
-    plain = found = stage(score, given, decision, discarding, resting, tile, pays, None)
-    if read is not None:
-        found = stage(score, given, decision, discarding, resting, tile, pays, read)
+    found = stage(score, given, decision, discarding, resting, tile, pays, read)
     first = jax.tree.map(lambda x: x[:, 0], discarding)
-    return Look(found, plain, decision.table, first, facts, read)
+    return Look(found, decision.table, first, facts, read)
 
 
-def _read(
-    params: Any, observation: Observation, decision: _Decision, rules: Rules, reads: Array | None
-) -> Read:
+def _read(params: Any, observation: Observation, decision: _Decision, rules: Rules) -> Read:
     """Reads the hands where there is a discard to choose, and somebody may be ready already."""
     is_late = observation.history_kind[:, _EARLY] >= 0
     is_open = jnp.any(observation.num_concealed[:, 1:] <= _FEW, axis=1)
     is_turn = decision.to_discard[:, 0] & (decision.pending < 0)
-    if reads is not None:
-        is_turn = is_turn & reads
 
     def block(seen: Observation) -> Read:
         wins, tai, ready = reading = network.read(params, seen)
