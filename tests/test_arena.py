@@ -292,7 +292,7 @@ def test_bad_arguments_are_refused_before_playing(extra, message, capsys, monkey
 
 @pytest.mark.slow
 def test_script_end_to_end(tmp_path, capsys):
-    """As a program and as a function: the same figures, times aside."""
+    """As a program, on all cores, and as a function: the same figures, times aside."""
     files = [tmp_path / name for name in ("program.json", "function.json")]
     done = subprocess.run(
         [sys.executable, "eval.py", *COMMAND, "--json", str(files[0])],
@@ -308,7 +308,7 @@ def test_script_end_to_end(tmp_path, capsys):
     assert sorted(tmp_path.iterdir()) == sorted(files)  # nothing else is left behind
     written = [json.loads(file.read_text()) for file in files]
     for result in written:
-        result.pop("seconds")
+        assert result.pop("seconds") > 0 and result.pop("devices") > 0
         for side in "ab":
             assert result[side].pop("seconds_per_decision") > 0
             assert set(result[side]) == {
