@@ -4,6 +4,8 @@ A test that drives a library which breaks under these checks (rlax promotes rank
 `@pytest.mark.loose_jax`; our own code never needs it.
 """
 
+import ctypes
+import gc
 import os
 import tempfile
 
@@ -30,3 +32,13 @@ def strict_jax(request):
         return
     with jax.numpy_rank_promotion("raise"), jax.debug_key_reuse(True):
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget_programs():
+    """Lets go of a file's compiled programs, and of what compiling them left, gigabytes in all."""
+    yield
+    jax.clear_caches()
+    gc.collect()
+    if hasattr(ctypes.CDLL(None), "malloc_trim"):
+        ctypes.CDLL(None).malloc_trim(0)
