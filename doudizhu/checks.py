@@ -1,4 +1,4 @@
-"""What `init` and `step` refuse, where the values are known: outside of any transformation."""
+"""What `init`, `step` and `observe` refuse, where values are known: outside of transformations."""
 
 import jax
 import jax.numpy as jnp
@@ -47,6 +47,15 @@ def check_hands(hands: Array, bottom: Array) -> None:
             f"The bottom cards are {NUM_BOTTOM} cards of the landlord's hand "
             f"{cards.format(dealt[0].tolist())}, not {shown.tolist()}."
         )
+
+
+def check_player(player: int | Array) -> None:
+    """Refuses a player that does not exist, where it is known."""
+    if isinstance(player, jax.core.Tracer):
+        return
+    known = np.asarray(player)
+    if known.ndim or known.dtype.kind not in "iu" or not 0 <= known < NUM_PLAYERS:
+        raise ValueError(f"player is 0 to {NUM_PLAYERS - 1}, not {player!r}.")
 
 
 def check_move(state: State, action: Array, rules: Rules) -> None:

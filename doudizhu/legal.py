@@ -45,14 +45,14 @@ def legal_action_mask(state: State, rules: Rules = DEFAULT) -> Array:
 
 
 def legal_list(
-    state: State, length: int = MAX_LEGAL, rules: Rules = DEFAULT
+    state: State, rules: Rules = DEFAULT, length: int = MAX_LEGAL
 ) -> tuple[Array, Array]:
     """Lists the ids of the legal moves in ascending order.
 
     Args:
       state: one game.
-      length: K, places of the list; `MAX_LEGAL` holds all moves of every hand known.
       rules: the table's rules.
+      length: K, places of the list; `MAX_LEGAL` holds all moves of every hand known.
 
     Returns:
       int32[K] ids, -1 where there are no more, and int32[] the number of legal moves. More than

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from doudizhu import cards, legal
+from doudizhu.checks import check_player
 from doudizhu.rules import DEFAULT, Rules
 from doudizhu.state import NUM_PLAYERS, State
 
@@ -45,7 +46,11 @@ def observe(state: State, player: int | Array, rules: Rules = DEFAULT) -> Observ
 
     Returns:
       The observation; of the other hands it shows what all three have not played.
+
+    Raises:
+      ValueError: a player that does not exist, or a batch of games.
     """
+    check_player(player)
     player = jnp.asarray(player, jnp.int32)
 
     def turned(field: Array) -> Array:

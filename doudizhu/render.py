@@ -4,6 +4,7 @@ import jax
 import numpy as np
 
 from doudizhu import cards
+from doudizhu.checks import check_player
 from doudizhu.moves import PASS, to_text
 from doudizhu.state import NUM_PLAYERS, State
 
@@ -25,8 +26,8 @@ def render(state: State, player: int | None = None) -> str:
     """
     if np.ndim(state.terminated):
         raise ValueError("render draws one game: pick one of the batch with jax.tree.map.")
-    if player is not None and not 0 <= player < NUM_PLAYERS:
-        raise ValueError(f"player is 0 to {NUM_PLAYERS - 1}, not {player}.")
+    if player is not None:
+        check_player(player)
     state = jax.device_get(state)
     bottom = cards.format(state.bottom.tolist())
     lines = [f"bottom {bottom} · bombs {int(state.bombs)} · {_question(state)}"]

@@ -88,7 +88,13 @@ def start(hands: Array, bottom: Array) -> State:
 
 
 def hand_of(state: State) -> Array:
-    """Gives the hand of the player whose turn it is: int8[R]."""
+    """Gives the hand of the player whose turn it is: int8[R].
+
+    Raises:
+      ValueError: a batch of games.
+    """
+    if jnp.ndim(state.current_player):
+        raise ValueError("This is asked of one game: vmap it over a batch of states.")
     is_ours = np.arange(NUM_PLAYERS) == state.current_player
     return jnp.sum(jnp.where(is_ours[:, None], state.hands, 0), axis=0, dtype=jnp.int8)
 

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import zipfile
+import zlib
 from typing import Any
 
 import jax
@@ -23,6 +24,7 @@ NET = "net.npz"  # its name in a run's folder
 SHIPPED = pathlib.Path(__file__).parent / "shipped.npz"
 WEIGHTS = pathlib.Path(__file__).parent / "playouts.npy"
 _ABOUT = "about"
+_DAMAGE = (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 def write(path: pathlib.Path, config: NetworkConfig, params: Params, about: dict[str, Any]) -> None:
@@ -61,15 +63,16 @@ def read(path: str = "") -> tuple[Network, Params, dict[str, Any]]:
     try:
         with np.load(file, allow_pickle=False) as stored:
             meta = json.loads(str(stored[_ABOUT]))
+            about = meta["about"]
             config = NetworkConfig(meta["width"], meta["layout"])
             network = networks.make(config)
             shapes = jax.eval_shape(lambda: networks.init_roles(network, jax.random.key(0)))
             params = jax.tree.map_with_path(
                 lambda path, leaf: _checked(stored[_name(path)], leaf.shape), shapes
             )
-    except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{file} is not a network of ours: {error}") from error
-    return network, params, meta["about"]
+    return network, params, about
 
 
 def read_weights() -> np.ndarray:
@@ -83,7 +86,9 @@ def _name(path: Any) -> str:
 
 
 def _checked(array: np.ndarray, shape: tuple[int, ...]) -> jax.Array:
-    """Refuses a parameter of another shape."""
+    """Refuses a parameter of another shape, or of no numbers."""
     if array.shape != shape:
         raise ValueError(f"a parameter is {array.shape}, not {shape}")
+    if not np.isfinite(array).all():
+        raise ValueError("a parameter is not finite")
     return jnp.asarray(array)

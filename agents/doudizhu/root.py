@@ -72,7 +72,7 @@ class Settings:
         ):
             value = getattr(self, name)
             if not low <= value <= high:
-                raise ValueError(f"search: {name} is {low:g} to {high:g}, not {value}.")
+                raise ValueError(f"search: {name} is {low:.7g} to {high:.7g}, not {value}.")
         if self.playouts % self.at_once:
             raise ValueError(
                 f"search: playouts is a multiple of at_once ({self.at_once}), not {self.playouts}."

@@ -80,7 +80,7 @@ def test_one_move_is_asked_as_all_are():
 
 def test_list_holds_what_the_words_hold():
     states = scenes.midgame()
-    listed = jax.jit(jax.vmap(lambda s: legal.legal_list(s, 64)))
+    listed = jax.jit(jax.vmap(lambda s: legal.legal_list(s, length=64)))
     words = jax.jit(jax.vmap(doudizhu.legal_words))(states)
     ids, num = (np.asarray(x) for x in listed(states))
     assert ids.dtype == np.int32 and (num > 64).any()
@@ -112,6 +112,18 @@ def test_random_moves_reach_both_ends():
     words = doudizhu.legal_words(scenes.facing("3BR", "4"))
     ends = [int(legal.nth_legal(jnp.uint32(bits), words)) for bits in (0, 0xFFFFFFFF)]
     assert [moves.to_text(move) for move in ends] == ["B", "pass"]
+
+
+def test_batches_are_refused():
+    states = scenes.midgame()
+    for function in (doudizhu.legal_words, doudizhu.legal_groups, doudizhu.legal_list):
+        with pytest.raises(ValueError, match="one game: vmap"):
+            function(states)
+    with pytest.raises(ValueError, match="one game: vmap"):
+        doudizhu.observe(states, 0)
+    for player in (-1, 3, 1.0):
+        with pytest.raises(ValueError, match="player is 0 to 2"):
+            doudizhu.observe(scenes.one(states, 0), player)
 
 
 def test_plain_jit_and_vmap_agree():

@@ -287,11 +287,11 @@ def test_forced_moves_are_played_unasked():
     """Until there is a choice, or the game is over."""
     states = scenes.midgame(64)
     after = jax.device_get(jax.jit(forced.play_forced)(states))
-    num = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, 1)[1]))(after))
-    before = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, 1)[1]))(states))
+    num = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, length=1)[1]))(after))
+    before = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, length=1)[1]))(states))
     assert ((num > 1) | after.terminated).all()
     assert (after.num_plies == states.num_plies)[before > 1].all()
     assert (after.num_plies > states.num_plies)[before == 1].all() and (before == 1).any()
-    only = np.asarray(jax.jit(jax.vmap(lambda s: legal.legal_list(s, 1)[0]))(states))[:, 0]
+    only = np.asarray(jax.jit(jax.vmap(lambda s: legal.legal_list(s, length=1)[0]))(states))[:, 0]
     for row in np.flatnonzero(before == 1):
         assert after.history[row, states.num_plies[row]] == only[row]

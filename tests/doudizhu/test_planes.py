@@ -167,9 +167,13 @@ def test_networks_as_files(tmp_path, listed):
     nets.write(tmp_path / "other.npz", NetworkConfig(width=8), params, {})
     with pytest.raises(ValueError, match="not a network of ours: a parameter is"):
         nets.read(str(tmp_path / "other.npz"))
-    (tmp_path / "text.npz").write_text("no")
-    with pytest.raises(ValueError, match="not a network of ours"):
-        nets.read(str(tmp_path / "text.npz"))
+    nets.write(tmp_path / "nan.npz", config, jax.tree.map(lambda x: x + jnp.nan, params), {})
+    with pytest.raises(ValueError, match="not a network of ours: a parameter is not finite"):
+        nets.read(str(tmp_path / "nan.npz"))
+    for name, text in (("text.npz", "no"), ("empty.npz", "")):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(ValueError, match="not a network of ours"):
+            nets.read(str(tmp_path / name))
     with pytest.raises(ValueError, match="There is no network at"):
         nets.read(str(tmp_path / "nothing"))
 

@@ -25,7 +25,7 @@ def states():
 def samples(states):
     """Decisions of random play; the first candidates are all legal, with random results."""
     seen = jax.jit(jax.vmap(lambda s: doudizhu.observe(s, s.current_player)))(states)
-    ids = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, 640)[0]))(states))
+    ids = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, length=640)[0]))(states))
     ids = ids[:, : selfplay.MAX_CANDIDATES]
     rng = np.random.default_rng(0)
     visits = np.where(ids >= 0, rng.integers(1, 9, ids.shape), 0).astype(np.float16)

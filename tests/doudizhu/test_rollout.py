@@ -53,7 +53,7 @@ def test_simulated_games_are_those_of_step(dealt):
 def lowest(bits, state):
     """Always plays the first legal move, so games last."""
     del bits
-    return doudizhu.legal_list(state, 1)[0][0]
+    return doudizhu.legal_list(state, length=1)[0][0]
 
 
 def test_what_cannot_be_simulated_is_refused(dealt):

@@ -33,7 +33,7 @@ decide_all = jax.jit(jax.vmap(lambda one: root.decide(one, SETTINGS)))
 def seen():
     """Observations of ROWS decisions with a choice, one without, from random play."""
     states = scenes.midgame()
-    num = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, 1)[1]))(states))
+    num = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, length=1)[1]))(states))
     order = np.concatenate([np.flatnonzero(num > 1)[: ROWS - 1], np.flatnonzero(num == 1)[:1]])
     return observe_all(jax.tree.map(lambda x: x[order], states)).replace(legal_action_mask=())
 

@@ -98,7 +98,7 @@ def replay(lines, child, value, role, table, path, end):
 def test_the_tree_is_that_of_plain_python():
     """Every choice is the best by its statistics, every game is counted along its line."""
     states = scenes.midgame()
-    num = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, 1)[1]))(states))
+    num = np.asarray(jax.jit(jax.vmap(lambda s: doudizhu.legal_list(s, length=1)[1]))(states))
     order = [np.flatnonzero((num > 1) & (states.current_player == p))[:1] for p in range(3)]
     seen, grown = begin(jax.tree.map(lambda x: x[np.concatenate(order)], states))
     lines = [{} for _ in range(ROWS)]
