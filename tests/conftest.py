@@ -5,7 +5,6 @@ A test that drives a library which breaks under these checks (rlax promotes rank
 """
 
 import ctypes
-import gc
 import os
 import tempfile
 
@@ -39,6 +38,5 @@ def forget_programs():
     """Lets go of a file's compiled programs, and of what compiling them left, gigabytes in all."""
     yield
     jax.clear_caches()
-    gc.collect()
     if hasattr(ctypes.CDLL(None), "malloc_trim"):
         ctypes.CDLL(None).malloc_trim(0)
