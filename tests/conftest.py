@@ -38,5 +38,6 @@ def forget_programs():
     """Lets go of a file's compiled programs, and of what compiling them left, gigabytes in all."""
     yield
     jax.clear_caches()
-    if hasattr(ctypes.CDLL(None), "malloc_trim"):
-        ctypes.CDLL(None).malloc_trim(0)
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "malloc_trim"):
+        libc.malloc_trim(0)

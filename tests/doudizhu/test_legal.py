@@ -119,11 +119,6 @@ def test_batches_are_refused():
     for function in (doudizhu.legal_words, doudizhu.legal_groups, doudizhu.legal_list):
         with pytest.raises(ValueError, match="one game: vmap"):
             function(states)
-    with pytest.raises(ValueError, match="one game: vmap"):
-        doudizhu.observe(states, 0)
-    for player in (-1, 3, 1.0):
-        with pytest.raises(ValueError, match="player is 0 to 2"):
-            doudizhu.observe(scenes.one(states, 0), player)
 
 
 def test_plain_jit_and_vmap_agree():

@@ -180,3 +180,12 @@ def test_the_deal_is_seen_as_dealt():
     seen = doudizhu.observe(doudizhu.init(jax.random.key(0)), 1)
     assert seen.num_cards.tolist() == [HAND_SIZES[1], HAND_SIZES[2], HAND_SIZES[0]]
     assert int(seen.role) == 1 and int(seen.current_player) == 2 and int(seen.owner) == -1
+
+
+def test_batches_and_other_players_are_refused():
+    states = scenes.midgame()
+    with pytest.raises(ValueError, match="one game: vmap"):
+        doudizhu.observe(states, 0)
+    for player in (-1, 3, 1.0):
+        with pytest.raises(ValueError, match="player is 0 to 2"):
+            doudizhu.observe(scenes.one(states, 0), player)
